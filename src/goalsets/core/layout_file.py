@@ -1,0 +1,186 @@
+"""Layouts as plain data and as YAML or JSON files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from goalsets.core.errors import GoalsetsError, LayoutError, suggest
+from goalsets.core.group import Group
+from goalsets.core.layout import StateLayout
+
+_LAYOUT_KEYS = ("name", "aliases", "task")
+_GROUP_KEYS = ("metric", "unit", "scale", "tolerance", "description")
+
+
+def read_layout(path: str | Path) -> StateLayout:
+    """Read a layout from a `.yaml`, `.yml` or `.json` file."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise LayoutError(f"cannot read the layout {path}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise LayoutError(f"cannot read the layout {path}: it is not a text file.") from None
+    plain = _parse_text(text, path)
+    if not isinstance(plain, Mapping):
+        raise LayoutError(f"{path}: expected a mapping with 'dim' and 'groups'.")
+    try:
+        return layout_from_dict(cast("Mapping[str, Any]", plain))
+    except GoalsetsError as error:
+        raise LayoutError(f"{path}: {error}") from None
+
+
+def write_layout(layout: StateLayout, path: str | Path) -> None:
+    """Write a layout to a `.yaml`, `.yml` or `.json` file."""
+    path = Path(path)
+    if path.suffix == ".json":
+        text = json.dumps(layout_to_dict(layout), indent=2) + "\n"
+    else:
+        import yaml
+
+        text = yaml.safe_dump(layout_to_dict(layout), sort_keys=False, default_flow_style=None)
+    path.write_text(text, encoding="utf-8")
+
+
+def layout_to_dict(layout: StateLayout) -> dict[str, Any]:
+    """Return plain data that `layout_from_dict` turns back into an equal layout."""
+    plain: dict[str, Any] = {"name": layout.name, "dim": layout.dim}
+    plain["groups"] = {group.name: _group_to_dict(group) for group in layout.groups}
+    if layout.aliases:
+        plain["aliases"] = dict(layout.aliases)
+    if layout.task is not None:
+        plain["task"] = layout.task
+    return plain
+
+
+def layout_from_dict(plain: Mapping[str, Any]) -> StateLayout:
+    """Build a layout from plain data, as it stands in a YAML or JSON file."""
+    _check_keys("a layout", plain, required=("dim", "groups"), optional=_LAYOUT_KEYS)
+    groups = _mapping("'groups'", plain["groups"])
+    aliases = _mapping("'aliases'", plain.get("aliases") or {})
+    task = plain.get("task")
+    return StateLayout(
+        dim=_integer("'dim'", plain["dim"]),
+        groups=[_group_from_dict(name, entry) for name, entry in groups.items()],
+        aliases={name: str(text) for name, text in aliases.items()},
+        task=None if task is None else str(task),
+        name=str(plain.get("name", "")),
+    )
+
+
+def _parse_text(text: str, path: Path) -> object:
+    """Parse a file's text by its suffix; a syntax error or a name given twice is refused."""
+    if path.suffix == ".json":
+        try:
+            return json.loads(text, object_pairs_hook=_without_duplicates)
+        except json.JSONDecodeError as error:
+            raise LayoutError(f"{path} is not JSON: {error}.") from None
+        except LayoutError as error:
+            raise LayoutError(f"{path} {error}") from None
+    import yaml
+
+    try:
+        loader: Any = yaml  # its types are incomplete
+        _refuse_duplicates(loader.compose(text, Loader=loader.SafeLoader))
+        return loader.safe_load(text)
+    except yaml.YAMLError as error:
+        raise LayoutError(f"{path} is not YAML: {error}.") from None
+    except LayoutError as error:
+        raise LayoutError(f"{path} {error}") from None
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """JSON and YAML keep the last of two equal keys in silence; here that would lose a group."""
+    plain: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in plain:
+            raise LayoutError(f"names {key!r} twice.")
+        plain[key] = value
+    return plain
+
+
+def _refuse_duplicates(node: Any) -> None:  # noqa: ANN401 - a node of PyYAML, which has no types
+    """Walk a composed YAML document and refuse a mapping that names a key twice."""
+    if node is None or node.id == "scalar":
+        return
+    if node.id == "sequence":
+        for child in node.value:
+            _refuse_duplicates(child)
+        return
+    _without_duplicates([(str(key.value), None) for key, _ in node.value])
+    for _, child in node.value:
+        _refuse_duplicates(child)
+
+
+def _group_to_dict(group: Group) -> dict[str, Any]:
+    plain: dict[str, Any] = {"indices": list(group.indices), "metric": group.metric}
+    defaults = Group(group.name, group.indices, group.metric)
+    for key in ("unit", "scale", "tolerance", "description"):
+        if getattr(group, key) != getattr(defaults, key):
+            plain[key] = getattr(group, key)
+    return plain
+
+
+def _group_from_dict(name: str, entry: object) -> Group:
+    """Build a group; `indices` may be a list, one number or a span such as "19:22"."""
+    plain = _mapping(f"group {name!r}", entry)
+    _check_keys(f"group {name!r}", plain, required=("indices",), optional=_GROUP_KEYS)
+    group = Group(
+        name,
+        _indices(name, plain["indices"]),
+        metric=plain.get("metric", "euclidean"),
+        unit=str(plain.get("unit", "")),
+        scale=_number(f"group {name!r}: 'scale'", plain.get("scale", 1.0)),
+        description=str(plain.get("description", "")),
+    )
+    tolerance = plain.get("tolerance")
+    if tolerance is None:
+        return group
+    if not isinstance(tolerance, str):
+        tolerance = _number(f"group {name!r}: 'tolerance'", tolerance)
+    return group.with_tolerance(tolerance)
+
+
+def _check_keys(
+    what: str, plain: Mapping[str, Any], required: Iterable[str], optional: Iterable[str]
+) -> None:
+    known = (*required, *optional)
+    for key in required:
+        if key not in plain:
+            raise LayoutError(f"{what} needs {key!r}; it has {', '.join(map(repr, plain))}.")
+    for key in plain:
+        if key not in known:
+            raise LayoutError(f"{what} has an unknown entry {key!r}: {suggest(key, known)}")
+
+
+def _mapping(what: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise LayoutError(f"{what} must be a mapping, got {value!r}.")
+    return {str(key): entry for key, entry in cast("Mapping[object, Any]", value).items()}
+
+
+def _integer(what: str, value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise LayoutError(f"{what} must be a whole number, got {value!r}.")
+    return value
+
+
+def _number(what: str, value: object) -> float:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise LayoutError(f"{what} must be a number, got {value!r}.")
+    return float(value)
+
+
+def _indices(name: str, value: object) -> Sequence[int]:
+    what = f"group {name!r}: an index"
+    if isinstance(value, str):
+        start, _, stop = value.partition(":")
+        if not (start.strip().isdigit() and stop.strip().isdigit()):
+            raise LayoutError(f"group {name!r}: expected a span such as '19:22', got {value!r}.")
+        return range(int(start), int(stop))
+    if isinstance(value, Sequence):
+        return [_integer(what, entry) for entry in cast("Sequence[object]", value)]
+    return [_integer(what, value)]

@@ -1,0 +1,93 @@
+"""How far a group of coordinates is from where it should be, for numpy and torch alike.
+
+Every metric maps the values of one group, `[..., n]` in states and reference, to a distance
+`[...]`. Inactive coordinates arrive removed, or as zeros on both sides; each metric then gives
+a lower bound of its distance over the whole group, so that asking for fewer coordinates can
+only enlarge a goal set.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+Metric = Literal["euclidean", "absolute", "angle", "quaternion", "exact"]
+METRICS: tuple[Metric, ...] = get_args(Metric)
+
+# Numpy arrays and torch tensors have the operations used here in common; neither library
+# offers a static type for both, and the core must not import torch to name one.
+Array = Any
+
+
+def namespace(array: Array) -> Any:  # noqa: ANN401 - a module, numpy or torch
+    """Return the library an array belongs to, without importing torch for those who do not."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(array, torch.Tensor):
+        return torch
+    return np
+
+
+def _euclidean(states: Array, reference: Array) -> Array:
+    delta = states - reference
+    return namespace(delta).sqrt((delta * delta).sum(-1))
+
+
+def _absolute(states: Array, reference: Array) -> Array:
+    delta = states - reference
+    xp = namespace(delta)
+    return xp.amax(xp.abs(delta), -1)
+
+
+def _quaternion(states: Array, reference: Array) -> Array:
+    """Rotation angle in radians. A unit quaternion and its negative are one rotation.
+
+    The chord between unit quaternions a rotation θ apart is 2 sin(θ/4); its arcsine keeps
+    its precision near zero, where the usual arccosine of the inner product loses half its digits.
+    """
+    xp = namespace(states)
+    chord = xp.minimum(_euclidean(states, reference), _euclidean(states, -reference))
+    return 4.0 * xp.arcsin(xp.clip(chord / 2.0, None, 1.0))
+
+
+def _exact(states: Array, reference: Array) -> Array:
+    different = (states != reference).any(-1)
+    return namespace(different).where(different, 1.0, 0.0)
+
+
+_DISTANCES: Mapping[Metric, Callable[[Array, Array], Array]] = {
+    "euclidean": _euclidean,
+    "absolute": _absolute,
+    # (cos, sin) pairs: the chord 2 sin(θ/2), as in the paper's appendix F.
+    "angle": _euclidean,
+    "quaternion": _quaternion,
+    "exact": _exact,
+}
+
+
+def distance(metric: Metric, states: Array, reference: Array) -> Array:
+    """Distance `[...]` between states `[..., n]` and reference `[..., n]` under a metric."""
+    return _DISTANCES[metric](states, reference)
+
+
+# What people type after a number: the base unit, and how much of it one of these is.
+UNITS: Mapping[str, tuple[str, float]] = {
+    "m": ("m", 1.0),
+    "cm": ("m", 1e-2),
+    "mm": ("m", 1e-3),
+    "rad": ("rad", 1.0),
+    "deg": ("rad", math.pi / 180.0),
+}
+
+
+def chord(radians: float) -> float:
+    """Chord between two points of the unit circle that are an angle apart."""
+    return 2.0 * math.sin(min(abs(radians), math.pi) / 2.0)
+
+
+def arc(chord_length: float) -> float:
+    """Angle in radians between two points of the unit circle that are a chord apart."""
+    return 2.0 * math.asin(min(chord_length / 2.0, 1.0))

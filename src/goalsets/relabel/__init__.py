@@ -1,0 +1,1 @@
+"""Hindsight relabeling: which state becomes the goal, and which of its variables matter."""

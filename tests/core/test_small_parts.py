@@ -1,0 +1,48 @@
+"""Registry, episodes, and that the core stands on numpy alone."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from goalsets import Episode, GoalsetsError
+from goalsets.core import Registry, UnknownNameError
+
+
+def test_registry() -> None:
+    learners: Registry[int] = Registry("learner")
+    assert learners.add("gcbc", 1) == 1
+    assert learners["gcbc"] == 1
+    assert "gcbc" in learners
+    assert list(learners) == ["gcbc"]
+    assert learners.items() == [("gcbc", 1)]
+    assert len(learners) == 1
+    with pytest.raises(UnknownNameError, match="unknown learner 'gcbd': did you mean 'gcbc'?"):
+        learners["gcbd"]
+    with pytest.raises(UnknownNameError, match="the learner name 'gcbc' is already taken"):
+        learners.add("gcbc", 2)
+
+
+def test_episode_shapes_are_checked() -> None:
+    good = Episode(np.zeros((3, 2)), np.zeros((2, 1)), {"qpos": np.zeros((3, 7))})
+    assert len(good) == 2
+    with pytest.raises(GoalsetsError, match="got 3 observations and 3 actions"):
+        Episode(np.zeros((3, 2)), np.zeros((3, 1)))
+    with pytest.raises(GoalsetsError, match=r"got shapes \(3,\) and \(2, 1\)"):
+        Episode(np.zeros(3), np.zeros((2, 1)))
+    with pytest.raises(GoalsetsError, match="'qpos' needs a value for each of the 3"):
+        Episode(np.zeros((3, 2)), np.zeros((2, 1)), {"qpos": np.zeros((2, 7))})
+
+
+def test_core_needs_neither_torch_nor_anything_else() -> None:
+    program = (
+        "import sys; import goalsets; "
+        "heavy = {'torch', 'gymnasium', 'mujoco', 'ogbench', 'matplotlib', 'scipy', 'yaml'}; "
+        "sys.exit(', '.join(heavy & set(sys.modules)) or None)"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
