@@ -34,12 +34,20 @@ def groups(draw: st.DrawFn, indices: list[int], name: str) -> Group:
 
 
 @st.composite
-def layouts(draw: st.DrawFn) -> StateLayout:
-    """A layout with a few groups in any order, and perhaps coordinates without a group."""
+def layouts(draw: st.DrawFn, *, complete: bool = False) -> StateLayout:
+    """A layout with a few groups in any order, and perhaps coordinates without a group.
+
+    `complete` covers every coordinate and gives every group a tolerance.
+    """
     dim = draw(st.integers(1, 14))
     free = draw(st.permutations(range(dim)))
     numbers = range(draw(st.integers(0, 5)))
     found = [draw(groups(free, f"g{number}")) for number in numbers if free]
+    if complete:
+        found = [
+            group if group.tolerance is not None else group.with_tolerance(1.0) for group in found
+        ]
+        found += [Group(f"rest{index}", (index,), "absolute", tolerance=1.0) for index in free]
     aliases = {"first_two": " & ".join(g.name for g in found[:2])} if found else {}
     task = found[-1].name if found else None
     return StateLayout(dim, found, aliases, task, name="random")

@@ -124,7 +124,7 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize(("text", "message"), ERRORS.items(), ids=lambda t: t[:20])
+@pytest.mark.parametrize(("text", "message"), ERRORS.items(), ids=[t[:20] for t in ERRORS])
 def test_errors(text: str, message: str) -> None:
     with pytest.raises(QueryError) as caught:
         Query.parse(text, LAYOUT)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from goalsets.core import Query, Registry, StateLayout
+from goalsets.core import GoalsetsError, Query, Registry, StateLayout
 from goalsets.envs import layouts
+from goalsets.envs.tabletop.layout import tabletop_layout
 
 if TYPE_CHECKING:
     import gymnasium
@@ -36,11 +37,20 @@ class Task:
         """Create the environment."""
         import gymnasium
 
-        if self.env_id.startswith("goalsets/"):
-            pass
-        else:
-            import ogbench  # noqa: F401 - importing it registers its environments
+        if not self.env_id.startswith("goalsets/"):
+            _import_ogbench()
         return gymnasium.make(self.env_id, **kwargs)
+
+
+def _import_ogbench() -> None:
+    """Import OGBench, which registers its environments, or say why it is not here."""
+    try:
+        import ogbench  # noqa: F401
+    except ImportError as error:
+        raise GoalsetsError(
+            f"this task needs OGBench, which cannot be imported ({error}). It has no release for "
+            "Python 3.13 and later: use Python 3.10 to 3.12."
+        ) from None
 
 
 TASKS: Registry[Task] = Registry("task")
@@ -61,5 +71,13 @@ for _size, _horizon in (("medium", 500), ("large", 1000)):
         layouts.pointmaze_layout(),
         1000,
         _horizon,
+    )
+for _name, _blocks, _horizon in (("single", 1, 100), ("double", 2, 200)):
+    _add(
+        f"tabletop-{_name}-v0",
+        f"goalsets/Tabletop{_name.capitalize()}-v0",
+        tabletop_layout(_blocks),
+        _horizon,
+        60 * _blocks,
     )
 _add("antmaze-medium-navigate-v0", "antmaze-medium-v0", layouts.antmaze_layout(), 1000, 1000)

@@ -1,0 +1,97 @@
+"""Gathering random batches with future goals, in memory and from a large memory-mapped store."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.line import Line, one_core, rate
+from goalsets import Episode
+from goalsets.data.store import Store
+from goalsets.data.trajectories import Trajectories
+from goalsets.data.window import Window
+from goalsets.data.writer import StoreWriter
+
+BATCH, DIM, ACTIONS, LENGTH = 1024, 28, 5, 1000
+SMALL, LARGE = 300, 20_000
+"""Episodes of a thousand transitions each."""
+
+
+def lines() -> Iterator[Line]:
+    """Yield the lines; the large store is written to a temporary directory, 2.7 GB."""
+    small = Trajectories.from_episodes(list(_episodes(SMALL)))
+    with one_core():
+        cost = 1e3 / rate(_gatherer(small, small))
+    yield Line("gather 1024 with future goals, in memory", cost, "ms", 1.0, at_most=True)
+    del small
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "large"
+        with StoreWriter(path, None, "benchmark") as writer:
+            for episode in _episodes(LARGE):
+                writer.add(episode)
+            writer.finish()
+        for kind, limit in (("window", True), ("everywhere", False)):
+            found = _in_own_process(path, kind)
+            name = f"20M transitions, mapped, {kind}"
+            target = 2.0 if limit else None
+            yield Line(f"{name}: cost / in memory", found["ratio"], "", target, at_most=True)
+            target = 1.0 if limit else None
+            yield Line(f"{name}: resident", found["gib"], "GiB", target, at_most=True)
+
+
+def _episodes(count: int) -> Iterator[Episode]:
+    rng = np.random.default_rng(0)
+    observations = rng.random((LENGTH + 1, DIM), dtype=np.float32)
+    actions = rng.random((LENGTH, ACTIONS), dtype=np.float32)
+    return (Episode(observations, actions) for _ in range(count))
+
+
+def _gatherer(trajectories: Trajectories, source: Trajectories | Window):
+    """A function that gathers one batch: s, a, s', and a future state as the goal."""
+    rng = np.random.default_rng(0)
+
+    def gather() -> int:
+        rows, ends = source.draw_transitions(BATCH, rng)
+        ahead = (rng.random(BATCH) ** 2 * 200).astype(np.int64) + 1
+        goals = np.minimum(rows + ahead, ends)
+        observations = trajectories.observations
+        _ = observations[rows], trajectories.actions[rows], observations[rows + 1]
+        _ = observations[goals]
+        if isinstance(source, Window):
+            source.advance()
+        return 1
+
+    return gather
+
+
+def _in_own_process(path: Path, kind: str) -> dict[str, float]:
+    """Measure in a process that has never held the data, so that its memory is its own."""
+    command = [sys.executable, "-m", "benchmarks.store", str(path), kind]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+def _measure(path: Path, kind: str) -> dict[str, float]:
+    for file in path.glob("data-*/*.npy"):  # bring it into the page cache
+        with file.open("rb") as stream:
+            while stream.read(1 << 24):
+                pass
+    store = Store.open(path, mapped=True)
+    source = Window(store.train, seed=0) if kind == "window" else store.train
+    small = Trajectories.from_episodes(list(_episodes(SMALL)))
+    mapped, in_memory = _gatherer(store.train, source), _gatherer(small, small)
+    with one_core():  # by turns, so that both see the same machine
+        ratios = sorted(rate(in_memory, 1.0) / rate(mapped, 1.0) for _ in range(7))
+    status = Path("/proc/self/status").read_text()
+    resident = next(x for x in status.splitlines() if x.startswith("VmHWM")).split()[1]
+    return {"ratio": ratios[3], "gib": int(resident) / (1 << 20)}
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measure(Path(sys.argv[1]), sys.argv[2])))

@@ -1,0 +1,74 @@
+"""The command line: one file a verb."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from goalsets.core import GoalsetsError
+
+Verbs = Mapping[str, Callable[..., Any]]
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the command line, and turn what a user did wrong into one line on standard error."""
+    words = list(sys.argv[1:] if args is None else args)
+    try:
+        if words[:1] == ["data"]:
+            _run(_data_verbs(), words[1:], "goalsets data", _DATA)
+        else:
+            _run(_verbs(), words, "goalsets", _GOALSETS)
+    except GoalsetsError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        sys.stderr.close()
+        raise SystemExit(0) from None
+
+
+_GOALSETS = "Queryable robot goals: train one policy from logs, ask it many questions."
+_DATA = "Data: collect it, bring your own, and look at it."
+
+
+def _run(verbs: Verbs, words: list[str], program: str, description: str) -> None:
+    import tyro
+
+    tyro.extras.subcommand_cli_from_dict(
+        dict(verbs),
+        prog=program,
+        description=description,
+        args=words,
+        config=(
+            tyro.conf.OmitArgPrefixes,
+            tyro.conf.FlagCreatePairsOff,
+            tyro.conf.PositionalMetavarFromFieldName,
+            tyro.conf.CascadeSubcommandArgs,  # options may come last, after the choice of a source
+        ),
+    )
+
+
+def _verbs() -> Verbs:
+    from goalsets.cli import query, quickstart, tasks
+
+    return {
+        "data": data,
+        "query": query.query,
+        "quickstart": quickstart.quickstart,
+        "tasks": tasks.tasks,
+    }
+
+
+def _data_verbs() -> Verbs:
+    from goalsets.cli import data_collect, data_import, data_inspect
+
+    return {
+        "collect": data_collect.collect,
+        "import": data_import.import_,
+        "inspect": data_inspect.inspect,
+    }
+
+
+def data() -> None:
+    """Collect data, import your own, and inspect it: see 'goalsets data --help'."""
+    raise AssertionError("handled by main")

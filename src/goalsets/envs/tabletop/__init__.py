@@ -1,0 +1,49 @@
+"""Tabletop: a tiny point-and-block world that a learner solves in seconds.
+
+A gripper moves above a table, with yaw and opening, and grasps one or two blocks. Thousands of
+copies step together on one core; a scripted player fills a data set in a second. It stands in for
+OGBench's cube environments in tests and in teaching. Importing this package registers
+`goalsets/TabletopSingle-v0` and `goalsets/TabletopDouble-v0` with Gymnasium.
+"""
+
+from goalsets.envs.tabletop.behaviour import Recording, collect
+from goalsets.envs.tabletop.env import ENV_IDS, HORIZONS, TabletopEnv, register_envs
+from goalsets.envs.tabletop.layout import TabletopError, tabletop_layout
+from goalsets.envs.tabletop.oracle import Oracle
+from goalsets.envs.tabletop.render import render_state
+from goalsets.envs.tabletop.states import build_states, held_blocks
+from goalsets.envs.tabletop.streams import Streams
+from goalsets.envs.tabletop.tasks import (
+    TabletopTask,
+    goal_states,
+    official_task,
+    official_tasks,
+    start_states,
+    start_tasks,
+)
+from goalsets.envs.tabletop.world import TabletopWorld
+
+register_envs()
+
+__all__ = [
+    "ENV_IDS",
+    "HORIZONS",
+    "Oracle",
+    "Recording",
+    "Streams",
+    "TabletopEnv",
+    "TabletopError",
+    "TabletopTask",
+    "TabletopWorld",
+    "build_states",
+    "collect",
+    "goal_states",
+    "held_blocks",
+    "official_task",
+    "official_tasks",
+    "register_envs",
+    "render_state",
+    "start_states",
+    "start_tasks",
+    "tabletop_layout",
+]

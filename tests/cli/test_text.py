@@ -1,0 +1,83 @@
+"""What the command line prints, pinned: help that teaches, and errors that help.
+
+A deliberate change is taken over with `UPDATE_SNAPSHOTS=1 make test`, and read in the diff.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import pytest
+
+from goalsets.cli import main
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+
+COMMANDS = {
+    "help": "--help",
+    "query-help": "query --help",
+    "tasks-help": "tasks --help",
+    "quickstart-help": "quickstart --help",
+    "data-help": "data --help",
+    "data-collect-help": "data collect --help",
+    "data-import-help": "data import --help",
+    "data-import-hdf5-help": "data import hdf5 --help",
+    "data-inspect-help": "data inspect --help",
+    "query-pose": "query|eff_pos & eff_yaw:20deg|--task|cube-single-noisy-v0",
+    "query-part": "query|task & [3]:0.1|--task|scene-play-v0",
+    "query-json": "query|cube_pos:3cm|--json",
+    "tasks": "tasks",
+    "tasks-show": "tasks antmaze-medium-navigate-v0",
+}
+ERRORS = {
+    "error-unknown-group": "query|cub_pos",
+    "error-syntax": "query|eff_pos & & eff_yaw",
+    "error-tolerance": "query|eff_pos:20deg",
+    "error-index": "query|[28]",
+    "error-empty": "query|none",
+    "error-task": "query|all|--task|cube-singel-noisy-v0",
+    "error-layout-file": "query|all|--layout|no-such-file.yaml",
+    "error-data-file": "data|import|npz|no-such-file.npz",
+    "error-data-store": "data|inspect|no-such-store",
+    "error-data-task": "data|collect|cube-singel-noisy-v0",
+    "error-both": "query|all|--layout|x.yaml|--task|scene-play-v0",
+}
+
+
+def words(command: str) -> list[str]:
+    return command.split("|" if "|" in command else " ")
+
+
+def check_snapshot(name: str, text: str) -> None:
+    path = SNAPSHOTS / f"{name}.txt"
+    text = "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert path.read_text() == text
+
+
+@pytest.fixture(autouse=True)
+def _fixed_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_output(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with contextlib.suppress(SystemExit):  # help ends so
+        main(words(COMMANDS[name]))
+    check_snapshot(name, capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_error(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(words(ERRORS[name]))
+    assert stop.value.code == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    check_snapshot(name, printed.err)
