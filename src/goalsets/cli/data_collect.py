@@ -1,0 +1,58 @@
+"""`goalsets data collect`: OGBench data sets without a download."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+
+def collect(
+    task: Annotated[str, tyro.conf.Positional],
+    episodes: int | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    output: Path | None = None,
+    force: bool = False,
+) -> None:
+    """Collect an OGBench data set on the spot, with the scripted oracles that OGBench ships.
+
+    The result has OGBench's file format and the statistics of its own data, and the same seed gives
+    the same bytes whatever the number of workers. Stop it when you like, even by force: the same
+    command continues where it was.
+
+    Args:
+        task: A cube, scene, puzzle or pointmaze data set, such as cube-single-noisy-v0.
+        episodes: Training episodes; by default as many as OGBench has. A tenth as many are
+            collected for validation.
+        seed: Decides everything random.
+        workers: Processes; by default one for each processor.
+        output: The directory for the files; by default $GOALSETS_DATA, or ~/.goalsets/data.
+        force: Replace a data set, or an unfinished collection, that differs from what is asked.
+    """
+    from rich.console import Console
+
+    from goalsets.data.collect import CollectStopped
+    from goalsets.data.collect import collect as run
+    from goalsets.data.collect.progress import Screen
+
+    try:
+        with Screen(Console(stderr=True)) as screen:
+            done = run(
+                task,
+                episodes=episodes,
+                seed=seed,
+                workers=workers,
+                output=output,
+                force=force,
+                watch=screen,
+            )
+    except CollectStopped as stopped:
+        print(stopped, file=sys.stderr)
+        raise SystemExit(130) from None
+    size = sum(path.stat().st_size for path in (done.train, done.validation)) / 1e6
+    had = "collected" if done.collected else "already there:"
+    print(f"{had} {done.train} and {done.validation.name}, {size:,.1f} MB")
+    print(f"next: goalsets data inspect {done.train}")

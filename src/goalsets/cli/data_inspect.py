@@ -1,0 +1,75 @@
+"""`goalsets data inspect`: what a data set holds, before anybody asks for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from goalsets.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from goalsets.data.inspect import Inspection
+
+
+def inspect(
+    store: Annotated[Path, tyro.conf.Positional],
+    html: Path | None = None,
+    verify: bool = False,
+) -> None:
+    """Look into a store: what it holds of each group, what can be asked, what is suspicious.
+
+    Args:
+        store: The store's directory, as 'goalsets data import' writes it.
+        html: Where to write the page; by default beside the store.
+        verify: Also read every byte and compare it with the store's digests.
+    """
+    from goalsets.data.inspect import inspect_store, write_page
+    from goalsets.data.store import Store
+
+    opened = Store.open(store, mapped=True)
+    if verify:
+        opened.verify()
+    seen = inspect_store(opened)
+    _print(seen)
+    page = html or store.with_name(store.name + ".html")
+    write_page(seen, page)
+    print(f"page: {page}")
+
+
+def _print(seen: Inspection) -> None:
+    print(f"{seen.name}: {seen.source}")
+    for split, (episodes, transitions) in seen.splits.items():
+        print(f"  {split:10} {episodes:>7,} episodes  {transitions:>11,} transitions")
+    low, high = seen.lengths.low, seen.lengths.high
+    print(
+        f"  episodes of {low:.0f} to {high:.0f} transitions, the median is {seen.median_length:.0f}"
+    )
+    print_table(
+        ("group", "dim", "range", "tolerance", "episodes", "steps", "goals", "covers"),
+        [
+            (
+                group.name,
+                str(len(group.indices)),
+                f"{group.low:.3g} to {group.high:.3g}",
+                f"{group.tolerance:.3g}{' (assumed)' if group.assumed else ''}",
+                f"{group.episode_share:.0%}",
+                f"{group.step_share:.0%}",
+                "" if group.cells is None else f"{group.cells:,}",
+                "" if group.coverage is None else f"{group.coverage:.0%}",
+            )
+            for group in seen.groups
+        ],
+    )
+    print(
+        "episodes: the share in which the group gets further than its tolerance from where it began"
+    )
+    print("steps: the share that moves it by a tenth of its tolerance or more")
+    print(
+        "goals: visited cells of the size of the tolerance; covers: their share of the bounding box"
+    )
+    for text in seen.suspects:
+        print(f"suspicious: {text}")
+    if not seen.suspects:
+        print("nothing suspicious")

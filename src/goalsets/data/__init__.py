@@ -1,0 +1,1 @@
+"""Data: logs of any format become trajectories that a learner can draw from."""

@@ -1,0 +1,15 @@
+"""Collection on the spot: OGBench data sets from the scripted oracles that OGBench ships."""
+
+from goalsets.data.collect.errors import CollectError, CollectStopped
+from goalsets.data.collect.recipes import RECIPES, Recipe, recipe_for
+from goalsets.data.collect.run import Collection, collect
+
+__all__ = [
+    "RECIPES",
+    "CollectError",
+    "CollectStopped",
+    "Collection",
+    "Recipe",
+    "collect",
+    "recipe_for",
+]

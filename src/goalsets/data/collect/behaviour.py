@@ -1,0 +1,49 @@
+"""What drives an environment through an episode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.data.collect.recipes import Recipe
+from goalsets.data.collect.simulator import make_environment
+
+
+class Driver(Protocol):
+    """A behaviour at work in its environment, for one episode after another.
+
+    Between `begin` and the last `observe` of an episode a driver may keep what it likes. Nothing of
+    it may outlive the episode.
+    """
+
+    env: Any
+
+    def begin(self, seed: int, rng: np.random.Generator) -> NDArray[np.floating]:
+        """Reset the environment with `seed` and return the first observation `[D]`."""
+        ...
+
+    def act(self, step: int) -> NDArray[np.floating]:
+        """Return the action `[A]`, within [-1, 1], to take in the present state."""
+        ...
+
+    def observe(self, observation: NDArray[np.floating], info: Mapping[str, Any]) -> None:
+        """See what the action led to, and choose a new target if it is time."""
+        ...
+
+
+def make_driver(recipe: Recipe) -> Driver:
+    """Create the environment of a recipe and what drives it."""
+    from goalsets.data.collect.maze import Navigate, Stitch
+
+    env = make_environment(recipe.env_id)
+    if recipe.behaviour == "navigate":
+        return Navigate(env, recipe)
+    if recipe.behaviour == "stitch":
+        return Stitch(env, recipe)
+    # Imported here because OGBench's oracles load SciPy, which mazes do without.
+    from goalsets.data.collect.manipulation import Noisy, Play
+
+    return Play(env, recipe) if recipe.behaviour == "play" else Noisy(env, recipe)

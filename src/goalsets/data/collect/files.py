@@ -1,0 +1,91 @@
+"""Writing files in one step, and joining shards into a file of OGBench's format."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.data.collect.errors import CollectError
+
+T = TypeVar("T")
+
+
+def write_in_one_step(
+    path: Path, write: Callable[[IO[bytes]], T], temporary: Path | None = None
+) -> T:
+    """Write a file so that it is there whole or not at all, even if the machine stops.
+
+    Args:
+        path: The file.
+        write: Writes to the open file that it is given; what it returns is returned.
+        temporary: Where the file grows, on the same file system; beside it unless given.
+    """
+    temporary = temporary or path.with_suffix(".tmp")
+    with explained(path):
+        with temporary.open("wb") as file:
+            result = write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        # The name is safe once the directory is.
+        directory = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+    return result
+
+
+def write_json(path: Path, content: object, temporary: Path | None = None) -> None:
+    """Write JSON in one step."""
+    text = json.dumps(content, indent=2) + "\n"
+    write_in_one_step(path, lambda file: file.write(text.encode()), temporary)
+
+
+def join(shards: Sequence[Path], file: IO[bytes]) -> int:
+    """Write the rows of all shards, in their order, as one `.npz` archive; return their number.
+
+    One array of one shard is in memory at a time. Nothing is compressed: noise shrinks by only a
+    seventh, and for a million rows of cube-single that takes 15 seconds in place of one.
+    """
+    headers = _headers(shards[0])
+    rows = sum(_rows(shard) for shard in shards)
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for key, header in headers.items():
+            with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
+                shape = (rows, *header["shape"][1:])
+                np.lib.format.write_array_header_1_0(member, {**header, "shape": shape})
+                for shard in shards:
+                    member.write(_read(shard, key).data)
+    return rows
+
+
+@contextlib.contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what the system says about a file into an error for people."""
+    try:
+        yield
+    except OSError as error:
+        raise CollectError(f"cannot write {path}: {error.strerror}.") from error
+
+
+def _headers(shard: Path) -> dict[str, dict[str, Any]]:
+    with np.load(shard) as arrays:
+        return {key: np.lib.format.header_data_from_array_1_0(arrays[key]) for key in arrays}
+
+
+def _rows(shard: Path) -> int:
+    return len(_read(shard, "terminals"))
+
+
+def _read(shard: Path, key: str) -> NDArray[Any]:
+    with np.load(shard) as arrays:
+        return arrays[key]

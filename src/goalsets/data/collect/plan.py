@@ -1,0 +1,84 @@
+"""What a collection is to give: enough to tell two of them apart, and to continue one."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import goalsets
+from goalsets.data.collect.episode import Job
+from goalsets.data.collect.errors import CollectError
+from goalsets.data.collect.recipes import Recipe
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A data set to collect."""
+
+    task: str
+    recipe: Recipe
+    seed: int
+    train: int
+    """Training episodes."""
+    validation: int
+    """Validation episodes."""
+
+    def __len__(self) -> int:
+        """Return the number of episodes."""
+        return self.train + self.validation
+
+    def job(self, number: int) -> Job:
+        """The episode with a number: those for training come first, then those for validation."""
+        if number < self.train:
+            return Job("train", number)
+        return Job("validation", number - self.train)
+
+    def jobs(self, first: int = 0) -> Iterator[Job]:
+        """The episodes from number `first` on."""
+        return map(self.job, range(first, len(self)))
+
+    def number(self, job: Job) -> int:
+        """The number of an episode."""
+        return job.index if job.split == "train" else self.train + job.index
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the data, as JSON has it."""
+        recipe = dataclasses.asdict(self.recipe)
+        del recipe["episodes"]  # The usual number; how many there are is said below.
+        plain = {
+            "task": self.task,
+            "seed": self.seed,
+            "episodes": {"train": self.train, "validation": self.validation},
+            "recipe": recipe,
+        }
+        return json.loads(json.dumps(plain))
+
+
+def versions() -> dict[str, str]:
+    """The versions of what the numbers depend on."""
+    found = {"goalsets": goalsets.__version__}
+    for name in ("ogbench", "mujoco", "numpy"):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            raise CollectError(
+                f"collecting needs {name}, which is not installed here. OGBench and what it "
+                "needs come with goalsets under Python 3.12 or earlier."
+            ) from None
+    return found
+
+
+def differences(there: Mapping[str, Any], asked: Mapping[str, Any], path: str = "") -> list[str]:
+    """Say in which entries of `asked` something else is there."""
+    found: list[str] = []
+    for name, value in asked.items():
+        other = there.get(name)
+        if isinstance(value, Mapping) and isinstance(other, Mapping):
+            found += differences(other, value, f"{path}{name}.")
+        elif other != value:
+            found.append(f"{path}{name} is {other}, not {value}")
+    return found

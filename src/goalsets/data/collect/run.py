@@ -1,0 +1,159 @@
+"""Collecting a data set, from the first look at what is there to the finished files."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from goalsets.data.collect.crew import Crew
+from goalsets.data.collect.episode import SPLITS, Split
+from goalsets.data.collect.errors import CollectError, CollectStopped
+from goalsets.data.collect.files import explained, join, write_in_one_step, write_json
+from goalsets.data.collect.plan import Plan, differences, versions
+from goalsets.data.collect.progress import Silence, Watch
+from goalsets.data.collect.recipes import Recipe, recipe_for
+from goalsets.data.collect.shards import Shards, read_plan, remove_leftovers
+from goalsets.data.paths import data_dir
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A data set on disk, named as OGBench names its files."""
+
+    train: Path
+    validation: Path
+    about: Path
+    """Where the data comes from, as JSON."""
+    collected: int = 0
+    """Episodes collected by the call that returned this; the others were there before."""
+
+    @classmethod
+    def at(cls, directory: Path, task: str) -> Collection:
+        """The files of a data set in a directory, whether they exist or not."""
+        return cls(
+            directory / f"{task}.npz", directory / f"{task}-val.npz", directory / f"{task}.json"
+        )
+
+    def path(self, split: Split) -> Path:
+        """The file of a split."""
+        return self.train if split == "train" else self.validation
+
+    def content(self) -> dict[str, object]:
+        """What is known about the data."""
+        return json.loads(self.about.read_text(encoding="utf-8"))
+
+
+def collect(
+    task: str,
+    *,
+    episodes: int | None = None,
+    seed: int = 0,
+    workers: int | None = None,
+    output: Path | None = None,
+    force: bool = False,
+    recipe: Recipe | None = None,
+    watch: Watch | None = None,
+) -> Collection:
+    """Collect a data set, or continue where an earlier call for the same one was stopped.
+
+    The same seed gives the same bytes, whatever the number of workers and of interruptions.
+
+    Args:
+        task: A data set's name; `RECIPES` has those that can be collected.
+        episodes: Training episodes; as many as OGBench has unless given. A tenth as many are
+            collected for validation, at least one.
+        seed: Decides everything random.
+        workers: Processes; one for each processor that we may use unless given.
+        output: A directory; `data_dir()` unless given.
+        force: Replace a data set, or an unfinished one, that differs.
+        recipe: In place of the data set's own, for something of a similar kind.
+        watch: Told how it gets on.
+    """
+    recipe = recipe or recipe_for(task)
+    train = recipe.episodes if episodes is None else episodes
+    workers = available_processors() if workers is None else workers
+    for name, value, least in (("episodes", train, 1), ("workers", workers, 1), ("seed", seed, 0)):
+        if value < least:
+            raise CollectError(f"{name} must be {least} or more, got {value}.")
+    plan = Plan(task, recipe, seed, train, max(1, train // 10))
+    files = Collection.at((output or data_dir()).expanduser(), task)
+    work = files.train.with_name(f"{task}.collecting")
+    if not force and _is_finished(files, plan, work):
+        # A kill may have come after the last file was in its place.
+        remove_leftovers(work)
+        return files
+    with Shards(work, plan, force=force) as shards:
+        before = shards.finished
+        try:
+            _fill(shards, workers, watch or Silence())
+            _publish(shards, files)
+        except KeyboardInterrupt:
+            raise CollectStopped(
+                f"stopped: {shards.finished} of {len(plan)} episodes are kept in {work}. "
+                "Run the same command again to continue."
+            ) from None
+    return Collection(files.train, files.validation, files.about, len(plan) - before)
+
+
+def available_processors() -> int:
+    """The processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _is_finished(files: Collection, plan: Plan, work: Path) -> bool:
+    """Whether the data set is there; another one in its place is an error."""
+    if files.about.exists():
+        found = differences(files.content(), plan.identity())
+        missing = [path.name for path in (files.train, files.validation) if not path.exists()]
+        if not (found or missing):
+            return True
+        what = f"differs: {'; '.join(found)}" if found else f"lacks {' and '.join(missing)}"
+    elif files.train.exists() or files.validation.exists():
+        what = "was not collected by goalsets"
+    else:
+        return False
+    # A kill may have come between the first and the last file of this very data set.
+    there = read_plan(work)
+    if there is not None and not differences(there, plan.identity()):
+        return False
+    raise CollectError(
+        f"the data set in {files.train} {what}. Use --force to replace it, or another --output."
+    )
+
+
+def _fill(shards: Shards, workers: int, watch: Watch) -> None:
+    """Collect the episodes that are not there yet."""
+    plan = shards.plan
+    watch.begin(shards.finished, len(plan))
+    crew = Crew(plan.recipe, plan.seed, workers, watch.say)
+    episodes = crew.collect(plan.jobs(shards.finished))
+    try:
+        for job, rows in episodes:
+            shards.add(job, rows)
+            watch.episode(len(rows["terminals"]))
+    finally:
+        episodes.close()
+        shards.flush()
+
+
+def _publish(shards: Shards, files: Collection) -> None:
+    """Put the files in their places; the one that says what they are comes last."""
+    temporary = shards.directory / "whole.tmp"
+    steps: dict[str, int] = {}
+    for split in SPLITS:
+        write = functools.partial(join, shards.paths(split))
+        steps[split] = write_in_one_step(files.path(split), write, temporary)
+    about = {
+        "origin": "collected",
+        **shards.plan.identity(),
+        "steps": steps,
+        "versions": versions(),
+    }
+    write_json(files.about, about, temporary)
+    with explained(shards.directory):
+        shards.remove()

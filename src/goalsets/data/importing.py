@@ -1,0 +1,104 @@
+"""From a source to a store: the layout, the splits, and nothing left out in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import Episode, GoalsetsError, StateLayout
+from goalsets.data.propose import Proposal, propose_layout
+from goalsets.data.sources import Source
+from goalsets.data.store import Split, Store
+from goalsets.data.writer import StoreWriter
+
+SAMPLE_STATES = 50_000
+"""How many states a layout is proposed from."""
+
+Progress = Callable[[int, int], None]
+"""Called after each episode with the number of episodes and of transitions so far."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A store that was written, and the proposal behind its layout if nobody gave one."""
+
+    store: Store
+    proposal: Proposal | None
+
+
+def import_source(
+    source: Source,
+    path: str | Path,
+    layout: StateLayout | None = None,
+    *,
+    hold_out: float = 0.1,
+    progress: Progress | None = None,
+) -> Imported:
+    """Read a source episode by episode and write a store.
+
+    Args:
+        source: Where the episodes come from.
+        path: The store's directory.
+        layout: The layout of the states; None proposes one from a sample of them.
+        hold_out: The share of episodes for validation, where the source does not set any apart.
+        progress: Told about every episode.
+    """
+    if not 0 <= hold_out < 1:
+        raise GoalsetsError(
+            f"the share to hold out must be at least 0 and below 1, got {hold_out}."
+        )
+    proposal = None
+    if layout is None:
+        sample = _sample(source)
+        proposal = propose_layout(source.fields(), sample, name=Path(path).name)
+        layout = proposal.layout
+    with StoreWriter(path, layout, source.describe()) as writer:
+        transitions = 0
+        for number, (split, episode) in enumerate(_splits(source, hold_out), start=1):
+            writer.add(episode, split)
+            transitions += len(episode)
+            if progress is not None:
+                progress(number, transitions)
+        store = writer.finish(source.notices)
+    return Imported(store, proposal)
+
+
+def _splits(source: Source, share: float) -> Iterator[tuple[Split, Episode]]:
+    """Episodes for training, then those for validation; a store is written in this order."""
+    if source.has_validation:
+        for episode in source.episodes("train"):
+            yield "train", episode
+        for episode in source.episodes("validation"):
+            yield "validation", episode
+        return
+    # Nothing is set apart: hold out evenly spread episodes. Reading twice keeps memory small.
+    for index, episode in enumerate(source.episodes("train")):
+        if not _held_out(index, share):
+            yield "train", episode
+    if share > 0:
+        for index, episode in enumerate(source.episodes("train")):
+            if _held_out(index, share):
+                yield "validation", episode
+
+
+def _held_out(index: int, share: float) -> bool:
+    """Whether an episode is where the running count of held-out episodes grows by one."""
+    return int((index + 1) * share) > int(index * share)
+
+
+def _sample(source: Source) -> NDArray[np.float32]:
+    """The first states of a source, enough to see what the coordinates are."""
+    parts: list[NDArray[np.float32]] = []
+    total = 0
+    for episode in source.episodes("train"):
+        parts.append(episode.observations.astype(np.float32, copy=False))
+        total += len(episode.observations)
+        if total >= SAMPLE_STATES:
+            break
+    if not parts:
+        raise GoalsetsError(f"{source.describe()} has no episodes.")
+    return np.concatenate(parts)

@@ -1,0 +1,66 @@
+"""The inspection as one HTML page that needs nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from goalsets.data.inspect.measure import GroupView, Histogram, Inspection
+
+_WIDTH, _HEIGHT = 160, 36
+
+
+def write_page(inspection: Inspection, path: str | Path) -> None:
+    """Write the page."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("goalsets.data.inspect", "."),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    page = environment.get_template("page.html.jinja").render(
+        seen=inspection, bars=bars, share=share, verdict=verdict, number=number
+    )
+    Path(path).write_text(page, encoding="utf-8")
+
+
+def bars(histogram: Histogram) -> dict[str, object]:
+    """A histogram as an SVG path; heights are square roots, so that rare values stay visible."""
+    highest = max(histogram.counts) or 1
+    step = _WIDTH / len(histogram.counts)
+    path = ""
+    for place, count in enumerate(histogram.counts):
+        if count:
+            up = _HEIGHT * (count / highest) ** 0.5
+            path += f"M{place * step:.1f} {_HEIGHT}v{-up:.1f}h{step - 0.6:.1f}V{_HEIGHT}z"
+    return {
+        "path": path,
+        "label": histogram.label,
+        "low": number(histogram.low),
+        "high": number(histogram.high),
+        "width": _WIDTH,
+        "height": _HEIGHT,
+    }
+
+
+def verdict(group: GroupView) -> tuple[str, str]:
+    """A first answer to "can I ask for this?": a class for the colour, and a sentence."""
+    if group.low == group.high:
+        return "bad", "never changes: nothing to ask for"
+    if group.episode_share < 0.05:
+        return "bad", "hardly ever leaves its tolerance"
+    if group.cells is not None and group.cells < 5 and group.metric != "exact":
+        return "weak", "very few different goals"
+    if group.episode_share < 0.5:
+        return "weak", "moves in few episodes"
+    return "good", "moves, and has goals to ask for"
+
+
+def share(value: float | None) -> str:
+    """A share in percent; a dash for none."""
+    return "–" if value is None else f"{100 * value:.0f} %"
+
+
+def number(value: float) -> str:
+    """A number with few digits."""
+    return f"{value:.3g}"

@@ -1,0 +1,175 @@
+"""What every dataset source offers, and what they have in common.
+
+A source is a frozen dataclass: its fields are its settings. Add one by writing a file with such a
+class and registering it in `goalsets.data.sources`. Libraries that not everybody has are imported
+when they are needed, with `require`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator, Mapping
+from types import ModuleType
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import Episode, GoalsetsError
+from goalsets.core.errors import suggest
+from goalsets.data.flatten import FieldSpec
+from goalsets.data.store import Split
+
+DROPPED_ACTION = "no state follows the last action in this log: that action was dropped"
+LEFT_OUT = "observation {!r} was left out: it is no vector of numbers"
+SINGLE_STATE = "an episode of a single state has no transition and was left out"
+
+
+class SourceError(GoalsetsError):
+    """A log cannot be read, or is not what it claims to be."""
+
+
+class MissingExtraError(GoalsetsError):
+    """A source needs a library that is not installed."""
+
+
+class Notices:
+    """What a source left out or changed, each thing said once however often it happened.
+
+    Iterating gives sentences for people. Reading a log twice adds nothing new.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing to say."""
+        self._places: dict[str, set[str]] = {}
+
+    def add(self, text: str, place: str = "") -> None:
+        """Note that something happened, at a place such as an episode."""
+        places = self._places.setdefault(text, set())
+        if place:
+            places.add(place)
+
+    def join(self, other: Notices) -> None:
+        """Take over what another source has noted."""
+        for text, places in other._places.items():
+            self._places.setdefault(text, set()).update(places)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield each notice with the number of places where it holds."""
+        for text, places in self._places.items():
+            count = f" ({len(places)} episode{'s' * (len(places) > 1)})" if places else ""
+            yield f"{text}{count}."
+
+    def __len__(self) -> int:
+        """Return the number of notices."""
+        return len(self._places)
+
+
+class Source(Protocol):
+    """A log of episodes in some format, read one episode at a time."""
+
+    @property
+    def notices(self) -> Notices:
+        """What was left out or changed; complete once the episodes have been read."""
+        ...
+
+    @property
+    def has_validation(self) -> bool:
+        """Whether the log sets episodes apart for validation."""
+        ...
+
+    def fields(self) -> tuple[FieldSpec, ...]:
+        """What makes up the flat observation vector, in order."""
+        ...
+
+    def episodes(self, split: Split = "train") -> Iterator[Episode]:
+        """Read the episodes of a split, one at a time.
+
+        Raises:
+            SourceError: The log is damaged or contradicts itself; nothing is passed over silently.
+        """
+        ...
+
+    def describe(self) -> str:
+        """Say in a line what is being read."""
+        ...
+
+
+def check_split(split: str, has_validation: bool, where: object) -> None:
+    """Refuse a split that does not exist."""
+    if split not in ("train", "validation"):
+        raise SourceError(f"unknown split {split!r}: {suggest(split, ('train', 'validation'))}")
+    if split == "validation" and not has_validation:
+        raise SourceError(f"{where} has no validation episodes.")
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import a library of an extra, or say how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"this source needs {module!r}, which cannot be imported ({error}). "
+            f'Install it with: pip install "goalsets[{extra}]"'
+        ) from None
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Sort key under which demo_2 comes before demo_10."""
+    parts = re.split(r"(\d+)", name)
+    return [(int(part), "") if part.isdigit() else (0, part) for part in parts]
+
+
+def as_matrix(values: NDArray[Any], where: str) -> NDArray[np.float32]:
+    """Values `[T, n]`, or `[T]` for one number a step, as `float32[T, n]`; no needless copy."""
+    if values.dtype.kind not in "biuf" or values.ndim not in (1, 2):
+        raise SourceError(
+            f"{where}: expected numbers of shape [steps, n], got shape {list(values.shape)} "
+            f"of {values.dtype}."
+        )
+    matrix = values.reshape(len(values), -1) if values.ndim == 1 else values
+    return matrix.astype(np.float32, copy=False)
+
+
+def make_episode(
+    where: str,
+    observations: NDArray[np.float32],
+    actions: NDArray[np.float32],
+    extras: Mapping[str, NDArray[Any]],
+    notices: Notices,
+    *,
+    filler: bool = False,
+) -> Episode | None:
+    """Build an episode from what a log holds; None if it has no transition.
+
+    Args:
+        where: The file and the episode, for messages.
+        observations: `[T + 1, D]`, or `[T, D]` where the log lacks the last state.
+        actions: `[T, A]`; the last one is dropped where the log lacks the last state.
+        extras: A value for each observation.
+        notices: Takes note of what is dropped.
+        filler: Whether the last action is known to mean nothing, so that dropping it is no loss.
+    """
+    states = len(observations)
+    if len(actions) not in (states, states - 1):
+        raise SourceError(
+            f"{where}: expected as many actions as states, or one less; got {states} states and "
+            f"{len(actions)} actions."
+        )
+    for name, values in extras.items():
+        if values.dtype.kind not in "biuf":
+            raise SourceError(f"{where}: {name!r} holds no numbers but {values.dtype}.")
+        if len(values) != states:
+            raise SourceError(
+                f"{where}: {name!r} needs a value for each of the {states} states, "
+                f"got {len(values)}."
+            )
+    if states < 2:
+        notices.add(SINGLE_STATE, where)
+        return None
+    if len(actions) == states:
+        actions = actions[:-1]
+        if not filler:
+            notices.add(DROPPED_ACTION, where)
+    return Episode(observations, actions, extras)

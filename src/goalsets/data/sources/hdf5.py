@@ -1,0 +1,236 @@
+"""The `hdf5` source: robomimic's files, and flat files as D4RL has them.
+
+The two are told apart by the group `data`, which robomimic's files have:
+
+* robomimic: `data/demo_0/obs/<key>` and `data/demo_0/actions`, perhaps `next_obs`, and the lists of
+  episodes `mask/train` and `mask/valid`;
+* flat: `observations`, `actions`, `terminals`, `timeouts`, one row a step.
+
+One episode is in memory at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import Episode, GoalsetsError
+from goalsets.core.errors import suggest
+from goalsets.data.flatten import FieldSpec, Shape, choose_fields, flatten, vector_shape
+from goalsets.data.sources.base import (
+    LEFT_OUT,
+    Notices,
+    SourceError,
+    Split,
+    as_matrix,
+    check_split,
+    make_episode,
+    natural,
+    require,
+)
+from goalsets.data.sources.rows import RowLog, name_fields
+
+# An h5py file, group or data set: h5py is an extra, so its types cannot be named here.
+Node = Any
+
+
+@dataclass(frozen=True)
+class Hdf5:
+    """Episodes in an HDF5 file, one group each (robomimic) or in rows (D4RL)."""
+
+    path: Path
+    """The file."""
+    observations: tuple[str, ...] = ()
+    """Keys of the observations, in the order of the flat vector. Empty takes every vector under
+    `obs`, sorted; of a flat file `observations`."""
+    actions: str = "actions"
+    """Key of the actions."""
+    extras: tuple[str, ...] = ()
+    """Keys of further values to keep for each observation, such as `states` or `infos/qpos`."""
+    ends: tuple[str, ...] = ("terminals", "timeouts")
+    """Flat files: keys that mark the last row of an episode; those found are joined by "or"."""
+    use_next: bool = True
+    """Take the state after the last action from `next_obs` or `next_<key>`, where the file has it.
+    Extras have no value for that state, so it is left out when extras are asked for."""
+    train_mask: str = "train"
+    """Robomimic: the list under `mask` of the episodes to train on; without it all others are."""
+    validation_mask: str = "valid"
+    """Robomimic: the list under `mask` of the episodes to validate on."""
+    notices: Notices = field(default_factory=Notices, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Take text for a path, as people type it."""
+        object.__setattr__(self, "path", Path(self.path))
+
+    @property
+    def has_validation(self) -> bool:
+        """Whether the file lists validation episodes."""
+        with self._open() as file:
+            return f"mask/{self.validation_mask}" in file
+
+    def fields(self) -> tuple[FieldSpec, ...]:
+        """One field for each observation key; the lone vector of a flat file has no name."""
+        with self._open() as file:
+            if "data" in file:
+                return self._fields(file["data"][self._demos(file)[0]])
+            keys = self.observations or ("observations",)
+            return name_fields({key: self._matrix_width(file, key) for key in keys})
+
+    def describe(self) -> str:
+        """Say what is being read."""
+        with self._open() as file:
+            if "data" in file:
+                return f"robomimic file {self.path} with {len(self._demos(file))} episodes"
+        return f"flat HDF5 file {self.path}"
+
+    def episodes(self, split: Split = "train") -> Iterator[Episode]:
+        """Read the episodes of a split, one at a time."""
+        check_split(split, self.has_validation, self.path)
+        with self._open() as file:
+            if "data" not in file:
+                yield from self._row_log(file).episodes(self.notices)
+                return
+            fields = self._fields(file["data"][self._demos(file)[0]])
+            for name in self._split(file, split):
+                episode = self._read_demo(file["data"][name], fields)
+                if episode is not None:
+                    yield episode
+
+    @contextmanager
+    def _open(self) -> Iterator[Node]:
+        """Open the file; h5py's errors, from here or from reading, name the file."""
+        h5py = require("h5py", "hdf5")
+        if not self.path.is_file():
+            raise SourceError(f"there is no file {self.path}.")
+        try:
+            with h5py.File(self.path, "r") as file:
+                yield file
+        except (OSError, KeyError, RuntimeError) as error:
+            raise SourceError(
+                f"{self.path} is no HDF5 file, or is damaged: {' '.join(str(error).split())}."
+            ) from None
+
+    # --- robomimic: one group for each episode -------------------------------------------------
+
+    def _demos(self, file: Node) -> list[str]:
+        demos = sorted(file["data"], key=natural)
+        if not demos:
+            raise SourceError(f"{self.path}: the group 'data' holds no episodes.")
+        return demos
+
+    def _split(self, file: Node, split: Split) -> list[str]:
+        """The episodes of a split. Without a list for training, all that are not for validation."""
+        demos = self._demos(file)
+        wanted = self.train_mask if split == "train" else self.validation_mask
+        if f"mask/{wanted}" in file:
+            chosen = self._mask(file, wanted)
+        elif f"mask/{self.validation_mask}" in file:
+            chosen = set(demos) - self._mask(file, self.validation_mask)
+        else:
+            return demos
+        for name in sorted(chosen, key=natural):
+            if name not in demos:
+                raise SourceError(
+                    f"{self.path}: mask/{wanted} lists {name!r}, which is no episode: "
+                    f"{suggest(name, demos[:100])}"
+                )
+        return sorted(chosen, key=natural)
+
+    def _mask(self, file: Node, name: str) -> set[str]:
+        return {n.decode() if isinstance(n, bytes) else str(n) for n in file[f"mask/{name}"][()]}
+
+    def _fields(self, demo: Node) -> tuple[FieldSpec, ...]:
+        shapes = {key: _step_shape(node) for key, node in self._observations(demo).items()}
+        try:
+            fields, left_out = choose_fields(shapes, self.observations)
+        except GoalsetsError as error:
+            raise SourceError(f"{self.path}, {demo.name}/obs: {error}") from None
+        for key in () if self.observations else left_out:
+            self.notices.add(LEFT_OUT.format(key))
+        return fields
+
+    def _observations(self, demo: Node, group: str = "obs") -> dict[str, Node]:
+        """The data sets under `obs` by their dotted keys."""
+        found: dict[str, Node] = {}
+
+        def visit(name: str, node: Node) -> None:
+            if hasattr(node, "dtype"):
+                found[name.replace("/", ".")] = node
+
+        self._member(demo, group).visititems(visit)
+        return found
+
+    def _read_demo(self, demo: Node, fields: tuple[FieldSpec, ...]) -> Episode | None:
+        where = f"{self.path}, {demo.name}"
+        actions = as_matrix(self._member(demo, self.actions)[()], f"{where}/{self.actions}")
+        observations = self._flatten(demo, "obs", fields)
+        use_next = self.use_next and not self.extras and "next_obs" in demo
+        if use_next and len(observations) == len(actions):
+            following = self._flatten(demo, "next_obs", fields)
+            if len(following) != len(observations):
+                raise SourceError(
+                    f"{where}/next_obs has {len(following)} steps; expected {len(observations)}, "
+                    "as obs has."
+                )
+            observations = np.concatenate([observations, following[-1:]])
+        extras = {key: self._member(demo, key)[()] for key in self.extras}
+        return make_episode(where, observations, actions, extras, self.notices)
+
+    def _flatten(
+        self, demo: Node, group: str, fields: tuple[FieldSpec, ...]
+    ) -> NDArray[np.float32]:
+        nodes = self._observations(demo, group)
+        wanted = {field.name for field in fields}
+        try:
+            return flatten({key: node[()] for key, node in nodes.items() if key in wanted}, fields)
+        except GoalsetsError as error:
+            raise SourceError(f"{self.path}, {demo.name}/{group}: {error}") from None
+
+    def _member(self, group: Node, key: str) -> Node:
+        if key not in group:
+            raise SourceError(
+                f"{self.path}: {group.name} has no {key!r}: {suggest(key, list(group))}"
+            )
+        return group[key]
+
+    # --- flat: one row for each step -----------------------------------------------------------
+
+    def _matrix_width(self, file: Node, key: str) -> int:
+        shape = _step_shape(self._member(file, key))
+        if shape is None or len(shape) > 1:
+            raise SourceError(
+                f"{self.path}: {key!r} has shape {list(self._member(file, key).shape)}: expected "
+                "[rows, coordinates]; an image is no state."
+            )
+        return shape[0] if shape else 1
+
+    def _row_log(self, file: Node) -> RowLog:
+        keys = self.observations or ("observations",)
+        for key in keys:
+            self._matrix_width(file, key)
+        ends = [key for key in self.ends if key in file]
+        if not ends:
+            raise SourceError(
+                f"{self.path}: neither a group 'data' (robomimic) nor one of "
+                f"{', '.join(map(repr, self.ends))} (flat) is there; it has "
+                f"{', '.join(map(repr, file))}."
+            )
+        has_next = self.use_next and all(f"next_{key}" in file for key in keys)
+        return RowLog(
+            file=str(self.path),
+            observations={key: self._member(file, key) for key in keys},
+            actions={self.actions: self._member(file, self.actions)},
+            ends={key: file[key][()] for key in ends},
+            next_observations={key: file[f"next_{key}"] for key in keys} if has_next else {},
+            extras={key: self._member(file, key) for key in self.extras},
+        )
+
+
+def _step_shape(node: Node) -> Shape | None:
+    return vector_shape(tuple(node.shape[1:]), node.dtype)

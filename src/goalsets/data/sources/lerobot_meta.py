@@ -1,0 +1,166 @@
+"""What the `meta` directory of a LeRobotDataset v3.0 says, checked against the files there are."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from goalsets.data.sources.base import SourceError, Split, natural, require
+
+_VALIDATION = ("validation", "valid", "val")
+_COLUMNS = ("episode_index", "length", "data/chunk_index", "data/file_index")
+# LeRobot's own converter; the module's place is that of its releases since 0.4.
+_CONVERT = "python -m lerobot.scripts.convert_dataset_v21_to_v30 --repo-id=<repository>"
+
+
+@dataclass(frozen=True)
+class Meta:
+    """A data set's description."""
+
+    root: Path
+    """Its directory."""
+    features: Mapping[str, Mapping[str, Any]]
+    """By column: its dtype, shape and names."""
+    lengths: Mapping[int, int]
+    """Frames of each episode, by episode index."""
+    files: Sequence[Path]
+    """The data files, in the order of their frames."""
+    splits: Mapping[str, range]
+    """Episode indices by the name of a split."""
+
+    def split(self, split: Split) -> list[int] | None:
+        """The episodes of a split, or None if there are none for validation.
+
+        Training has all episodes that are not for validation if no split says so.
+        """
+        validation = next((self.splits[n] for n in _VALIDATION if n in self.splits), None)
+        if split == "validation":
+            return None if validation is None else [i for i in self.lengths if i in validation]
+        train = self.splits.get("train")
+        if train is not None:
+            return [index for index in self.lengths if index in train]
+        return [index for index in self.lengths if index not in (validation or ())]
+
+
+def read_meta(root: Path) -> Meta:
+    """Read the description of a data set and check it against its data files."""
+    info = _read_info(root)
+    template = str(
+        info.get("data_path", "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet")
+    )
+    lengths, places = _read_episodes(root)
+    files = sorted(root.glob(re.sub(r"\{[^}]*\}", "*", template)), key=lambda p: natural(str(p)))
+    for index, (chunk, number) in places.items():
+        path = root / template.format(chunk_index=chunk, file_index=number)
+        if path not in files:
+            raise SourceError(f"{path} is missing: episode {index} begins there.")
+    _check_totals(root, info, lengths, files)
+    return Meta(root, info["features"], lengths, files, _read_splits(root, info))
+
+
+def coordinate_names(names: object, size: int) -> tuple[str, ...]:
+    """The names of a feature's coordinates; empty where it has none, or not one for each.
+
+    LeRobot has known `["x", "y"]`, `{"motors": ["x", "y"]}`, `{"x": 0, "y": 1}` and null.
+    """
+    if isinstance(names, Mapping):
+        entries: Mapping[str, Any] = names
+        if all(isinstance(value, int) for value in entries.values()):
+            names = sorted(entries, key=lambda key: entries[key])
+        else:
+            lists = [value for value in entries.values() if isinstance(value, list)]
+            names = [name for value in lists for name in value]
+    if not isinstance(names, list) or len(names) != size:
+        return ()  # such as ["motors"] for seven motors: it names the axis
+    return tuple(str(name) for name in names)
+
+
+def _read_info(root: Path) -> Mapping[str, Any]:
+    path = root / "meta" / "info.json"
+    try:
+        info = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SourceError(f"{root} is no LeRobot data set: there is no {path}.") from None
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{path} cannot be read: {error}.") from None
+    version = str(info.get("codebase_version", "none"))
+    found = re.match(r"v?(\d+)", version)
+    if found is None or int(found.group(1)) < 3:
+        raise SourceError(
+            f"{root} has the LeRobot format {version}; expected v3.0. "
+            f"Convert it with LeRobot's own tool (from v2.1): {_CONVERT}"
+        )
+    if int(found.group(1)) > 3:
+        raise SourceError(
+            f"{root} has the LeRobot format {version}, which is newer than v3.0, the newest that "
+            "this version of goalsets reads."
+        )
+    if not isinstance(info.get("features"), dict):
+        raise SourceError(f"{path}: expected an entry 'features' that describes the columns.")
+    return info
+
+
+def _read_episodes(root: Path) -> tuple[dict[int, int], dict[int, tuple[int, int]]]:
+    """The length of each episode, and the chunk and the file in which it begins."""
+    parquet = require("pyarrow.parquet", "lerobot")
+    lengths: dict[int, int] = {}
+    places: dict[int, tuple[int, int]] = {}
+    for path in sorted(
+        (root / "meta" / "episodes").glob("*/*.parquet"), key=lambda p: natural(str(p))
+    ):
+        try:
+            table = parquet.read_table(path, columns=list(_COLUMNS))
+            rows = list(zip(*(table.column(name).to_pylist() for name in _COLUMNS), strict=True))
+        except (OSError, ValueError, KeyError) as error:  # pyarrow's errors are of these kinds
+            raise SourceError(
+                f"{path} cannot be read: expected the columns {', '.join(_COLUMNS)} ({error})."
+            ) from None
+        for index, length, chunk, number in rows:
+            if index in lengths:
+                raise SourceError(f"{path}: episode {index} is listed twice.")
+            lengths[index] = length
+            places[index] = (chunk, number)
+    if not lengths:
+        raise SourceError(f"{root / 'meta' / 'episodes'} lists no episodes.")
+    return lengths, places
+
+
+def _check_totals(
+    root: Path, info: Mapping[str, Any], lengths: Mapping[int, int], files: Sequence[Path]
+) -> None:
+    """Compare what is there with what is said to be there, before anything is read."""
+    parquet = require("pyarrow.parquet", "lerobot")
+    if info.get("total_episodes", len(lengths)) != len(lengths):
+        raise SourceError(
+            f"{root}: meta/episodes lists {len(lengths)} episodes; expected "
+            f"{info['total_episodes']}, as meta/info.json says."
+        )
+    rows = 0
+    for path in files:
+        try:
+            rows += parquet.read_metadata(path).num_rows
+        except (OSError, ValueError) as error:
+            raise SourceError(
+                f"{path} is no Parquet file, or only a part of one: {error}"
+            ) from None
+    if rows != sum(lengths.values()):
+        raise SourceError(
+            f"{root}: the data files hold {rows} frames; expected {sum(lengths.values())}, the sum "
+            "of the lengths in meta/episodes."
+        )
+
+
+def _read_splits(root: Path, info: Mapping[str, Any]) -> dict[str, range]:
+    splits: dict[str, range] = {}
+    for name, text in (info.get("splits") or {}).items():
+        found = re.fullmatch(r"(\d+):(\d+)", str(text))
+        if found is None:
+            raise SourceError(
+                f"{root}/meta/info.json: split {name!r} must look like '0:50', got {text!r}."
+            )
+        splits[name] = range(int(found.group(1)), int(found.group(2)))
+    return splits

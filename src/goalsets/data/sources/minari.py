@@ -1,0 +1,171 @@
+"""The `minari` source: a Minari data set by its id or its directory.
+
+Minari stores the state after the last action, so nothing is dropped. Dictionary and tuple
+observations are joined into one vector in a declared order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import Episode, GoalsetsError
+from goalsets.core.errors import suggest
+from goalsets.data.flatten import FieldSpec, Shape, choose_fields, flatten, leaves, vector_shape
+from goalsets.data.sources.base import (
+    LEFT_OUT,
+    Notices,
+    SourceError,
+    Split,
+    check_split,
+    make_episode,
+    require,
+)
+
+# A MinariDataset: Minari is an extra, so its types cannot be named here.
+Dataset = Any
+
+
+@dataclass(frozen=True)
+class Minari:
+    """A Minari data set; it has no validation episodes of its own."""
+
+    dataset: str
+    """An id such as `D4RL/door/human-v2`, or the directory of a data set."""
+    observations: tuple[str, ...] = ()
+    """Dotted keys of the observations, in the order of the flat vector; empty takes every vector,
+    sorted."""
+    extras: tuple[str, ...] = ()
+    """Dotted keys of `infos` to keep for each observation."""
+    download: bool = False
+    """Let Minari download the data set if it is not on this machine."""
+    notices: Notices = field(default_factory=Notices, init=False, repr=False, compare=False)
+
+    @property
+    def has_validation(self) -> bool:
+        """Minari has no splits."""
+        return False
+
+    def fields(self) -> tuple[FieldSpec, ...]:
+        """One field for each observation key; a Box alone has no name."""
+        return self._fields(self._load())
+
+    def describe(self) -> str:
+        """Say what is being read."""
+        data = self._load()
+        return f"Minari data set {self.dataset} with {data.total_episodes} episodes"
+
+    def episodes(self, split: Split = "train") -> Iterator[Episode]:
+        """Read all episodes, one at a time."""
+        check_split(split, self.has_validation, f"Minari data set {self.dataset!r}")
+        data = self._load()
+        fields = self._fields(data)
+        actions = self._action_fields(data)
+        for recorded in self._recorded(data):
+            where = f"Minari data set {self.dataset!r}, episode {recorded.id}"
+            try:
+                episode = make_episode(
+                    where,
+                    flatten(recorded.observations, fields),
+                    flatten(recorded.actions, actions),
+                    self._extras(recorded, where),
+                    self.notices,
+                )
+            except SourceError:
+                raise
+            except GoalsetsError as error:
+                raise SourceError(f"{where}: {error}") from None
+            if episode is not None:
+                yield episode
+
+    def _load(self) -> Dataset:
+        minari = require("minari", "minari")
+        directory = Path(self.dataset).expanduser()
+        try:
+            if directory.is_dir():
+                # The metadata lie in `data`; either directory is what people will name.
+                inner = directory / "data"
+                return minari.MinariDataset(inner if inner.is_dir() else directory)
+            return minari.load_dataset(self.dataset, download=self.download)
+        except FileNotFoundError:
+            raise SourceError(
+                f"Minari data set {self.dataset!r} is not on this machine "
+                f"(local ones: {', '.join(minari.list_local_datasets()) or 'none'}). "
+                f"Set 'download', or run: minari download {self.dataset}"
+            ) from None
+        except ImportError as error:  # the library of the data set's own file format
+            raise SourceError(f"Minari data set {self.dataset!r}: {error}") from None
+        except (ValueError, KeyError, OSError) as error:
+            raise SourceError(
+                f"cannot read the Minari data set {self.dataset!r}: {error}"
+            ) from None
+
+    def _recorded(self, data: Dataset) -> Iterator[Any]:
+        """Minari's episodes; what fails while reading names the data set and the episode."""
+        for index in range(data.total_episodes):
+            try:
+                recorded = data[index]
+            except (OSError, KeyError, ValueError, AssertionError, RuntimeError) as error:
+                raise SourceError(
+                    f"Minari data set {self.dataset!r}: episode {index} of {data.total_episodes} "
+                    f"is missing or damaged ({' '.join(str(error).split())})."
+                ) from None
+            yield recorded
+
+    def _fields(self, data: Dataset) -> tuple[FieldSpec, ...]:
+        try:
+            fields, left_out = choose_fields(_shapes(data.observation_space), self.observations)
+        except GoalsetsError as error:
+            raise SourceError(f"Minari data set {self.dataset!r}: {error}") from None
+        for key in () if self.observations else left_out:
+            self.notices.add(LEFT_OUT.format(key))
+        return fields
+
+    def _action_fields(self, data: Dataset) -> tuple[FieldSpec, ...]:
+        """Actions are wanted whole: leaving a part of them out would change what was done."""
+        try:
+            fields, left_out = choose_fields(_shapes(data.action_space))
+        except GoalsetsError as error:
+            raise SourceError(f"Minari data set {self.dataset!r}, actions: {error}") from None
+        if left_out:
+            raise SourceError(
+                f"Minari data set {self.dataset!r}: actions {', '.join(map(repr, left_out))} are "
+                "no vectors of numbers."
+            )
+        if data.action_space.dtype is not None and data.action_space.dtype.kind in "iu":
+            self.notices.add("actions are discrete: they were read as plain numbers")
+        return fields
+
+    def _extras(self, recorded: Any, where: str) -> dict[str, NDArray[Any]]:  # noqa: ANN401
+        if not self.extras:
+            return {}
+        infos = leaves(recorded.infos or {})
+        for key in self.extras:
+            if key not in infos:
+                raise SourceError(f"{where}: infos have no {key!r}: {suggest(key, infos)}")
+        return {key: np.asarray(infos[key]) for key in self.extras}
+
+
+def _shapes(space: Any) -> dict[str, Shape | None]:  # noqa: ANN401 - a Gymnasium space
+    """The shape of each entry of a space by its dotted key."""
+    import gymnasium
+
+    def shape_of(node: object) -> object:
+        if isinstance(node, gymnasium.spaces.Dict):
+            return {key: shape_of(part) for key, part in node.spaces.items()}
+        if isinstance(node, gymnasium.spaces.Tuple):
+            return tuple(shape_of(part) for part in node.spaces)
+        return node
+
+    return {key: _entry_shape(node) for key, node in leaves(shape_of(space)).items()}
+
+
+def _entry_shape(space: Any) -> Shape | None:  # noqa: ANN401 - a Gymnasium space
+    if space.shape is None or space.dtype is None or space.dtype.kind not in "biuf":
+        return None
+    return vector_shape(tuple(space.shape), space.dtype)

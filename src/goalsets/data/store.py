@@ -1,0 +1,225 @@
+"""The store: a data set on disk, written once, read in memory or memory-mapped.
+
+A store is a directory:
+
+    store.json         what there is: layout, splits, and for each array its dtype, shape and digest
+    data-<id>/         observations.npy, actions.npy, offsets.npy, extra.<name>.npy
+
+`store.json` names the directory that holds the arrays and is replaced in one step, so that a
+conversion that is killed leaves the old store or none. The arrays are plain `.npy` files.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import GoalsetsError, StateLayout, layout_from_dict
+from goalsets.data.trajectories import Trajectories
+
+FORMAT = "goalsets-store"
+VERSION = 1
+INDEX = "store.json"
+EXTRA = "extra."
+REQUIRED = ("observations", "actions", "offsets")
+
+Split = Literal["train", "validation"]
+
+
+class StoreError(GoalsetsError):
+    """A store that cannot be read or written; the message names the file."""
+
+
+@dataclass(frozen=True)
+class ArrayRecord:
+    """What `store.json` says of one array."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    digest: str
+    """BLAKE2b of the array's bytes."""
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the array's data."""
+        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True)
+class Store:
+    """A data set: trajectories in two splits, their layout, and where they came from."""
+
+    path: Path
+    layout: StateLayout | None
+    source: str
+    """What the data was made from, for people."""
+    trajectories: Trajectories
+    """All episodes: those of training, then those of validation."""
+    num_train: int
+    """How many of the episodes are for training."""
+    notices: tuple[str, ...]
+    """What the import left out or changed, for people."""
+    records: Mapping[str, ArrayRecord]
+
+    @classmethod
+    def open(cls, path: str | Path, *, mapped: bool = False) -> Store:
+        """Open a store.
+
+        Args:
+            path: The store's directory.
+            mapped: Map the arrays into memory instead of reading them. Reading also checks
+                every array's digest; mapping checks shapes and sizes, and `verify` the rest.
+        """
+        path = Path(path)
+        index = _read_index(path)
+        try:
+            records = {
+                name: ArrayRecord(entry["dtype"], tuple(entry["shape"]), entry["digest"])
+                for name, entry in index["arrays"].items()
+            }
+            data = path / index["data"]
+            splits = index["splits"]
+            plain_layout = index["layout"]
+            source = str(index["source"])
+            notices = tuple(str(text) for text in index["notices"])
+            missing = [name for name in REQUIRED if name not in records]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise StoreError(f"{path / INDEX} is damaged: {error!r}.") from None
+        if missing:
+            raise StoreError(f"{path / INDEX} is damaged: it has no {missing[0]}.")
+        arrays = {n: _open_array(data / f"{n}.npy", r, mapped) for n, r in records.items()}
+        trajectories = _assemble(arrays, data)
+        if splits["train"] + splits["validation"] != trajectories.num_episodes:
+            raise StoreError(
+                f"{path / INDEX} is damaged: it counts {splits['train']} + "
+                f"{splits['validation']} episodes, and the arrays have "
+                f"{trajectories.num_episodes}."
+            )
+        return cls(
+            path=path,
+            layout=None if plain_layout is None else layout_from_dict(plain_layout),
+            source=source,
+            trajectories=trajectories,
+            num_train=splits["train"],
+            notices=notices,
+            records=records,
+        )
+
+    @functools.cached_property
+    def train(self) -> Trajectories:
+        """The episodes to train on."""
+        return self.trajectories.slice(0, self.num_train)
+
+    @functools.cached_property
+    def validation(self) -> Trajectories:
+        """The episodes held out; may be none."""
+        return self.trajectories.slice(self.num_train, self.trajectories.num_episodes)
+
+    def split(self, name: Split) -> Trajectories:
+        """Return the episodes of a split."""
+        return self.train if name == "train" else self.validation
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """A digest of the content: equal for equal data, wherever it lies."""
+        return fingerprint(self.records, self.num_train)
+
+    def verify(self) -> None:
+        """Read every array and compare its digest; raise an error that names the first bad file."""
+        arrays = {
+            "observations": self.trajectories.observations,
+            "actions": self.trajectories.actions,
+            "offsets": self.trajectories.offsets,
+            **{EXTRA + name: values for name, values in self.trajectories.extras.items()},
+        }
+        data = self.path / _read_index(self.path)["data"]
+        for name, array in arrays.items():
+            check_digest(array, self.records[name], data / f"{name}.npy")
+
+
+def fingerprint(records: Mapping[str, ArrayRecord], num_train: int) -> str:
+    """Digest the arrays' names, types, shapes and digests, and where the split is."""
+    plain = [[n, r.dtype, list(r.shape), r.digest] for n, r in sorted(records.items())]
+    text = json.dumps([plain, num_train])
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def digest(array: NDArray[Any]) -> str:
+    """BLAKE2b of an array's bytes, read in pieces so that a mapped array stays on disk."""
+    state = hashlib.blake2b(digest_size=16)
+    rows = max(1, (16 << 20) // max(1, array[:1].nbytes))
+    for start in range(0, len(array), rows):
+        state.update(np.ascontiguousarray(array[start : start + rows]).data)
+    return state.hexdigest()
+
+
+def check_digest(array: NDArray[Any], record: ArrayRecord, path: Path) -> None:
+    """Raise an error if an array's content is not what was written."""
+    if digest(array) != record.digest:
+        raise StoreError(
+            f"{path} is corrupt: its content is not what was written. Import it again."
+        )
+
+
+def _read_index(path: Path) -> dict[str, Any]:
+    try:
+        text = (path / INDEX).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise StoreError(
+            f"{path} is no store: it has no {INDEX}. 'goalsets data import' writes one."
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(f"cannot read {path / INDEX}: {error}.") from None
+    try:
+        index: Any = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise StoreError(f"{path / INDEX} is damaged: {error}.") from None
+    if not isinstance(index, dict) or index.get("format") != FORMAT:
+        raise StoreError(f"{path / INDEX} is not the index of a store.")
+    if index.get("version") != VERSION:
+        raise StoreError(
+            f"{path} is a store of version {index.get('version')}; this is goalsets with "
+            f"version {VERSION}. Import the data again."
+        )
+    return index
+
+
+def _open_array(path: Path, record: ArrayRecord, mapped: bool) -> NDArray[Any]:
+    """Open one array and check that it is what the index says."""
+    try:
+        array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+    except FileNotFoundError:
+        raise StoreError(f"{path} is missing. Import the data again.") from None
+    except (OSError, ValueError, EOFError) as error:
+        raise StoreError(f"{path} is truncated or damaged: {error}.") from None
+    if (str(array.dtype), array.shape) != (record.dtype, record.shape):
+        raise StoreError(
+            f"{path} does not fit the store: expected {record.dtype}{list(record.shape)}, "
+            f"got {array.dtype}{list(array.shape)}."
+        )
+    if not mapped:
+        check_digest(array, record, path)
+    return array
+
+
+def _assemble(arrays: Mapping[str, NDArray[Any]], data: Path) -> Trajectories:
+    """Put the arrays together, and check that they belong together."""
+    offsets = np.array(arrays["offsets"])  # small, and asked for all the time: in memory
+    rows = len(arrays["observations"])
+    for name, array in arrays.items():
+        if name != "offsets" and len(array) != rows:
+            raise StoreError(
+                f"{data / name}.npy has {len(array)} rows where observations.npy has {rows}."
+            )
+    if offsets[0] != 0 or offsets[-1] != rows or (np.diff(offsets) < 1).any():
+        raise StoreError(f"{data / 'offsets.npy'} is damaged: it does not divide {rows} rows.")
+    extras = {n.removeprefix(EXTRA): a for n, a in arrays.items() if n.startswith(EXTRA)}
+    return Trajectories(arrays["observations"], arrays["actions"], offsets, extras)

@@ -1,0 +1,80 @@
+"""The rotating window: fair over a turn, a function of its seed, small in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from goalsets import GoalsetsError
+from goalsets.data.store import Store
+from goalsets.data.trajectories import Trajectories
+from goalsets.data.window import Window
+from goalsets.data.writer import write_store
+from tests.data.test_store import make_episodes
+
+ROW = 3 * 4  # bytes of an observation
+
+
+def test_draws_come_from_the_window_and_all_of_it_in_a_turn() -> None:
+    trajectories = Trajectories.from_episodes(make_episodes([9] * 40))
+    window = Window(trajectories, seed=0, block_bytes=20 * ROW, window_bytes=100 * ROW)
+    assert window.size == 5
+    rng = np.random.default_rng(0)
+    counts = np.zeros(trajectories.num_states, dtype=int)
+    for step in range(20 * 10):
+        rows, ends = window.draw_transitions(200, rng)
+        assert len(np.unique(rows // 20)) <= 5, f"step {step} drew outside of the window"
+        assert (rows < ends).all()
+        assert (rows // 10 == ends // 10).all(), "a transition and its end are of one episode"
+        np.add.at(counts, rows, 1)
+        window.advance()
+    last = np.arange(trajectories.num_states) % 10 == 9
+    assert (counts[last] == 0).all()
+    # Every block spent the same time in the window, but for the beginning and the end.
+    np.testing.assert_allclose(counts[~last], counts[~last].mean(), rtol=0.5)
+
+
+def test_it_is_a_function_of_seed_and_advances() -> None:
+    trajectories = Trajectories.from_episodes(make_episodes([9, 4, 13] * 20))
+    sizes = {"block_bytes": 20 * ROW, "window_bytes": 100 * ROW}
+    left = Window(trajectories, seed=3, **sizes)
+    for _ in range(57):
+        left.advance()
+    right = Window(trajectories, seed=3, advances=57, **sizes)
+    other = Window(trajectories, seed=4, advances=57, **sizes)
+    draws = [w.draw_transitions(50, np.random.default_rng(0))[0] for w in (left, right, other)]
+    assert (draws[0] == draws[1]).all()
+    assert (draws[0] != draws[2]).any()
+
+
+def test_small_data_is_drawn_from_as_a_whole(tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s", make_episodes([9, 4, 13]))
+    window = Window(store.train, seed=0)
+    assert window.covers_everything
+    window.advance()
+    rows, _ = window.draw_transitions(2_000, np.random.default_rng(0))
+    assert len(np.unique(rows)) == store.train.num_transitions
+    assert window.draw_states(10, np.random.default_rng(0)).shape == (10,)
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_the_values_are_those_of_the_store(tmp_path: Path, mapped: bool) -> None:
+    """Pages given back to the kernel are read again, not lost."""
+    episodes = make_episodes([700] * 30)
+    write_store(tmp_path / "s", episodes, make_episodes([5]))
+    store = Store.open(tmp_path / "s", mapped=mapped)
+    expected = np.concatenate([e.observations for e in episodes])
+    window = Window(store.train, seed=0, block_bytes=3 * 4096, window_bytes=9 * 4096)
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        rows, _ = window.draw_transitions(64, rng)
+        np.testing.assert_array_equal(store.train.observations[rows], expected[rows])
+        window.advance()
+
+
+def test_sizes_are_checked() -> None:
+    trajectories = Trajectories.from_episodes(make_episodes([9]))
+    with pytest.raises(GoalsetsError, match="needs 0 < block_bytes <= window_bytes, got 8 and 4"):
+        Window(trajectories, seed=0, block_bytes=8, window_bytes=4)
