@@ -1,0 +1,117 @@
+"""Conditioning: how a state, a reference and a query become a network's goal input ψ(s, g, q).
+
+    HER-Full    [s, g]
+    HER-Task    [φ(s), φ(g)]        φ keeps the task's coordinates
+    GS-HER      [s̄, ḡ, q]           s̄ = q ⊙ s + (1 − q) ⊙ e_s,   ḡ = q ⊙ g + (1 − q) ⊙ e_g
+
+The fills e_s and e_g stand where the query does not look. They are learned (the paper's choice),
+zero, or states drawn from the data. Learners, inference and export all use these modules, and none
+of them asks which it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from goalsets.core import GoalsetsError
+
+Fill = Literal["learned", "zero", "random"]
+
+_INITIAL_FILL = 1e-6
+"""Learned fills start almost at zero, the mean of standardised coordinates."""
+
+
+class FullConditioner(nn.Module):
+    """[s, g]: the full state, whatever the query."""
+
+    def __init__(self, state_dim: int) -> None:
+        """Take a state's dimension."""
+        super().__init__()
+        self.dim = 2 * state_dim
+        self.goal_dim = state_dim
+
+    def forward(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
+        """States and goals `[B, D]` give `[B, 2 D]`."""
+        return torch.cat((states, self.goal_input(goals, masks)), dim=-1)
+
+    def goal_input(self, goals: Tensor, masks: Tensor) -> Tensor:
+        """What of it is about the goal alone: g."""
+        del masks
+        return goals
+
+
+class TaskConditioner(nn.Module):
+    """[φ(s), φ(g)]: the task's coordinates, whatever the query."""
+
+    indices: Tensor
+
+    def __init__(self, indices: Sequence[int]) -> None:
+        """Take the coordinates that the task's query looks at."""
+        super().__init__()
+        if not indices:
+            raise GoalsetsError("a task projection needs at least one coordinate.")
+        self.dim = 2 * len(indices)
+        self.goal_dim = len(indices)
+        self.register_buffer("indices", torch.as_tensor(list(indices)))
+
+    def forward(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
+        """States and goals `[B, D]` give `[B, 2 |φ|]`."""
+        return torch.cat((states[..., self.indices], self.goal_input(goals, masks)), dim=-1)
+
+    def goal_input(self, goals: Tensor, masks: Tensor) -> Tensor:
+        """What of it is about the goal alone: φ(g)."""
+        del masks
+        return goals[..., self.indices]
+
+
+class GoalSetConditioner(nn.Module):
+    """[s̄, ḡ, q]: where the query does not look, a fill; and the query itself.
+
+    Args:
+        state_dim: D.
+        fill: What stands in inactive coordinates.
+        bank: `[N, D]`, states of the data to draw from, for the random fill.
+    """
+
+    bank: Tensor
+
+    def __init__(self, state_dim: int, fill: Fill = "learned", bank: Tensor | None = None) -> None:
+        """Create the fills."""
+        super().__init__()
+        self.dim = 3 * state_dim
+        self.goal_dim = 2 * state_dim
+        self.fill = fill
+        if fill == "random":
+            if bank is None or bank.ndim != 2 or bank.shape[1] != state_dim:
+                raise GoalsetsError(
+                    f"a random fill draws from states [N, {state_dim}], got "
+                    f"{None if bank is None else list(bank.shape)}."
+                )
+            self.register_buffer("bank", bank)
+        else:
+            start = torch.zeros(2, state_dim)
+            if fill == "learned":
+                nn.init.trunc_normal_(start, std=_INITIAL_FILL)
+            self.fills = nn.Parameter(start, requires_grad=fill == "learned")
+
+    def forward(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
+        """States, goals and boolean masks `[B, D]` give `[B, 3 D]`."""
+        shown = torch.where(masks, states, self._fills(states)[0])
+        return torch.cat((shown, self.goal_input(goals, masks)), dim=-1)
+
+    def goal_input(self, goals: Tensor, masks: Tensor) -> Tensor:
+        """What of it is about the goal alone: [ḡ, q]."""
+        shown = torch.where(masks, goals, self._fills(goals)[1])
+        return torch.cat((shown, masks.to(goals.dtype)), dim=-1)
+
+    def _fills(self, states: Tensor) -> tuple[Tensor, Tensor]:
+        if self.fill != "random":
+            return self.fills[0], self.fills[1]
+        if not self.training:  # the same question must get the same answer
+            return self.bank[0], self.bank[-1]
+        rows = torch.randint(len(self.bank), (2, *states.shape[:-1]))
+        return self.bank[rows[0]], self.bank[rows[1]]

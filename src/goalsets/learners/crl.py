@@ -1,0 +1,166 @@
+"""Contrastive reinforcement learning (CRL).
+
+A critic that tells the goal of a transition from those of others in the batch, by binary noise
+contrastive estimation, and a policy that climbs it, DDPG+BC (OGBench; paper, appendix E). With
+f_j(s, a, g) = φ_j(s, a)ᵀ ψ_j(g) / √d and j two heads:
+
+    L_f = mean_{j, i, k} BCE( f_j(s_i, a_i, g_k), 1(i = k) ),        g_i = s_{t_i + k}
+    L_π = − E [ min_j f_j(s, π(s, ψ), g) ] / E|f| − α E [ log π(a | s, ψ) ]
+
+Each transition is compared with every goal of the batch: B² scores a head. They are never held at
+once; see `contrast`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from goalsets.learners.base import (
+    LEARNERS,
+    BatchTensors,
+    GoalTensors,
+    Learner,
+    Metrics,
+    Problem,
+    summary,
+)
+from goalsets.nets import MLP, log_likelihood
+
+
+@dataclass(frozen=True)
+class CRLConfig:
+    """What CRL lets one set."""
+
+    alpha: float = 0.1
+    """α: the weight of imitation."""
+    latent_dim: int = 256
+    """d: the dimension in which states and goals are compared."""
+    layers: int = 3
+    """Hidden layers of φ and ψ."""
+    state_in_goal: bool = False
+    """Let ψ see the current state as the released code does, so that negatives can be told apart
+    without looking at the goal."""
+
+
+@LEARNERS.register("crl")
+class CRL(Learner):
+    """See the module's docstring."""
+
+    Config = CRLConfig
+
+    def __init__(self, problem: Problem, conditioner: nn.Module, config: CRLConfig) -> None:
+        """Create the actor and the two encoders of the critic."""
+        super().__init__(problem, conditioner)
+        self.config = config
+        pair_dim = problem.state_dim + problem.action_dim
+        goal_dim = self.goal_dim if config.state_in_goal else self._goal_only_dim()
+        self.phi = Encoder(pair_dim, config.latent_dim, config.layers)
+        self.psi = Encoder(goal_dim, config.latent_dim, config.layers)
+
+    def _goal_only_dim(self) -> int:
+        return self.conditioner.goal_dim  # pyright: ignore[reportReturnType]
+
+    def encode_goals(self, states: Tensor, goals: GoalTensors, frozen: bool = False) -> Tensor:
+        """ψ of the goals, `[2, B, d]`."""
+        if self.config.state_in_goal:
+            return self.psi(self.condition(states, goals), frozen)
+        return self.psi(self.conditioner.goal_input(goals.references, goals.masks), frozen)  # pyright: ignore[reportCallIssue]
+
+    def critic_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+        """Tell each transition's goal from those of the others."""
+        pairs = torch.cat((batch.states, batch.actions), dim=-1)
+        phi = self.phi(pairs)
+        psi = self.encode_goals(batch.states, batch.value_goals)
+        loss, correct = contrast(phi, psi)
+        return loss, summary("critic", {"loss": loss, "accuracy": correct})
+
+    def actor_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+        """Climb the critic and stay near the data."""
+        goals = batch.actor_goals
+        z = self.condition(batch.states, goals)
+        means = self.actor(batch.states, z)
+        pairs = torch.cat((batch.states, self.clamp(means)), dim=-1)
+        phi = self.phi(pairs, frozen=True)
+        with torch.no_grad():
+            psi = self.encode_goals(batch.states, goals)
+        scores = ((phi * psi).sum(-1) / math.sqrt(self.config.latent_dim)).amin(0)
+        climb = -scores.mean() / (scores.detach().abs().mean() + 1e-6)
+        likelihood = log_likelihood(means, batch.actions)
+        imitate = -self.config.alpha * likelihood.mean()
+        shown = {"loss": climb + imitate, "climb": climb, "imitate": imitate}
+        return climb + imitate, summary("actor", {**shown, "likelihood": likelihood.mean()})
+
+    def losses(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+        """The critic's loss and the actor's."""
+        critic_loss, critic_metrics = self.critic_loss(batch)
+        actor_loss, actor_metrics = self.actor_loss(batch)
+        return critic_loss + actor_loss, {**critic_metrics, **actor_metrics}
+
+
+class Encoder(nn.Module):
+    """Two MLPs, each followed by a layer norm: `[B, n]` gives `[2, B, d]`."""
+
+    def __init__(self, in_dim: int, latent_dim: int, layers: int) -> None:
+        """Create both."""
+        super().__init__()
+        self.net = MLP(2, in_dim, latent_dim, layers)
+
+    def forward(self, x: Tensor, frozen: bool = False) -> Tensor:
+        """Encode."""
+        y = self.net(x[None], frozen)
+        return F.layer_norm(y, y.shape[-1:])
+
+
+def contrast(phi: Tensor, psi: Tensor) -> tuple[Tensor, Tensor]:
+    """Binary noise contrastive loss of `[E, B, d]` against `[E, B, d]`, and the accuracy.
+
+    Returns:
+        The loss, and the share of transitions whose own goal scores highest.
+    """
+    return _Contrast.apply(phi, psi)  # pyright: ignore[reportReturnType]
+
+
+class _Contrast(torch.autograd.Function):
+    """Scores, loss and gradients in one pass over slices of the B × B scores.
+
+    The gradient of BCE needs the scores only once: d L / d f = (σ(f) − 1(i = k)) / (E B²). So
+    each slice of rows is scored, turned into its gradient in place, and multiplied out, and
+    a batch of 8192 needs 32 MB of scores at a time instead of several gigabytes.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, phi: Tensor, psi: Tensor) -> tuple[Tensor, Tensor]:  # noqa: ANN401
+        members, batch, dim = phi.shape
+        scale = 1.0 / math.sqrt(dim)
+        total, correct = phi.new_zeros(()), phi.new_zeros(())
+        grad_phi, grad_psi = torch.empty_like(phi), torch.zeros_like(psi)
+        rows = max(1, (8 << 20) // (4 * batch) * 4)
+        for member in range(members):
+            for start in range(0, batch, rows):
+                part = phi[member, start : start + rows]
+                scores = (part @ psi[member].T).mul_(scale)
+                own = torch.arange(len(part))
+                positives = scores[own, start + own]
+                correct += (scores.argmax(1) == start + own).sum()
+                # Σ softplus(f) over all pairs, minus f where the pair is true.
+                total += F.softplus(scores).sum() - positives.sum()
+                gradient = scores.sigmoid_()
+                gradient[own, start + own] -= 1.0
+                grad_phi[member, start : start + rows] = gradient @ psi[member]
+                grad_psi[member].addmm_(gradient.T, part)
+        pairs = members * batch * batch
+        ctx.save_for_backward(grad_phi.mul_(scale / pairs), grad_psi.mul_(scale / pairs))
+        accuracy = correct / (members * batch)
+        ctx.mark_non_differentiable(accuracy)
+        return total / pairs, accuracy
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> tuple[Tensor, Tensor]:  # noqa: ANN401
+        grad_phi, grad_psi = ctx.saved_tensors
+        return grads[0] * grad_phi, grads[0] * grad_psi

@@ -1,0 +1,46 @@
+"""Goal-conditioned behavioural cloning (GCBC).
+
+Imitate the action that was taken on the way to a later state of the same trajectory:
+
+    L_π = − E [ log π(a_t | s_t, ψ(s_t, g, q)) ],      g = s_{t+k}
+
+It learns no value and plans nothing; it shows what relabeling alone gives (paper, appendix E).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from goalsets.learners.base import LEARNERS, BatchTensors, Learner, Metrics, Problem, summary
+from goalsets.nets import log_likelihood
+
+
+@dataclass(frozen=True)
+class GCBCConfig:
+    """GCBC has nothing to set."""
+
+
+@LEARNERS.register("gcbc")
+class GCBC(Learner):
+    """See the module's docstring."""
+
+    Config = GCBCConfig
+
+    def __init__(self, problem: Problem, conditioner: nn.Module, config: GCBCConfig) -> None:
+        """Create the actor."""
+        super().__init__(problem, conditioner)
+        self.config = config
+
+    def actor_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+        """− log π(a | s, ψ), the mean over the batch."""
+        z = self.condition(batch.states, batch.actor_goals)
+        means = self.actor(batch.states, z)
+        loss = -log_likelihood(means, batch.actions).mean()
+        error = (means - batch.actions).square().mean()
+        return loss, summary("actor", {"loss": loss, "mse": error})
+
+    def losses(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+        """The actor's loss alone."""
+        return self.actor_loss(batch)

@@ -1,0 +1,129 @@
+"""Goal-conditioned distance learning (GCDL): the paper's appendix E.1.
+
+An undiscounted shortest path, learned as a value in [−1, 0] that is a normalised negative distance:
+d̂ = −V · H. With δ = −1/H, V̄ the slowly following target and j two heads:
+
+    y   = 0 if s_t is at the goal, δ if s_{t+1} is, else δ + min_j V̄_j(s_{t+1}, ψ')
+    y   ← clip(y, −1, 0)
+    L_V = Σ_j E [ (V_j(s_t, ψ) − y)² ]
+    L_π = − E [ min(exp(α (d̂(s_t) − d̂(s_{t+1}))), 100) log π(a_t | s_t, ψ) ]
+
+V = −sigmoid(·), and d̂ in the policy's weights is the larger of the two heads' distances.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from goalsets.learners.base import (
+    LEARNERS,
+    BatchTensors,
+    Learner,
+    Metrics,
+    Problem,
+    follow,
+    summary,
+)
+from goalsets.learners.values import advantage_weights, backed_up, raise_to_witness
+from goalsets.nets import Scalar, log_likelihood
+
+
+@dataclass(frozen=True)
+class GCDLConfig:
+    """What GCDL lets one set."""
+
+    alpha: float = 1.0
+    """α: how sharply a step's progress weighs the imitated action."""
+    target_rate: float = 0.995
+    """How slowly the target follows."""
+    max_weight: float = 100.0
+    """Largest weight of an imitated action."""
+    initial_value: float = -0.5
+    """Where V starts, between −1 and 0."""
+    loss: Literal["squared", "huber"] = "squared"
+    """The paper's squared error, or the released code's smooth L1."""
+    witness: bool = False
+    """Floor targets at −k/H for goals k steps ahead on the same trajectory."""
+    bootstrapped_goal: bool = False
+    """Also count s_{t+1} as at the goal where the target value is above half a step."""
+
+
+@LEARNERS.register("gcdl")
+class GCDL(Learner):
+    """See the module's docstring."""
+
+    Config = GCDLConfig
+
+    def __init__(self, problem: Problem, conditioner: nn.Module, config: GCDLConfig) -> None:
+        """Create the actor, the value and its target."""
+        super().__init__(problem, conditioner)
+        self.config = config
+        share = -config.initial_value
+        if not 0 < share < 1:
+            raise ValueError(f"initial_value must be between -1 and 0, got {-share}.")
+        self.value = Scalar(
+            problem.state_dim, self.goal_dim, bias=math.log(share) - math.log1p(-share)
+        )
+        self.target_value = copy.deepcopy(self.value).requires_grad_(False)
+        self.step_value = -1.0 / problem.horizon
+
+    def value_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+        """Regression of both heads towards the pessimistic one-step target."""
+        goals = batch.value_goals
+        z = self.condition(batch.states, goals)
+        targets = self._targets(batch)
+        values = -torch.sigmoid(self.value(batch.states, z))
+        if self.config.loss == "huber":
+            errors = F.smooth_l1_loss(values, targets.expand_as(values), reduction="none")
+        else:
+            errors = (values - targets).square()
+        loss = errors.sum(0).mean()
+        shown = {"loss": loss, "mean": values.mean(), "target": targets.mean()}
+        return loss, summary("value", shown)
+
+    @torch.no_grad()
+    def _targets(self, batch: BatchTensors) -> Tensor:
+        goals = batch.value_goals
+        next_z = self.condition(batch.next_states, goals)
+        next_values = -torch.sigmoid(self.target_value(batch.next_states, next_z)).amax(0)
+        if self.config.bootstrapped_goal:
+            next_values = torch.where(next_values > 0.5 * self.step_value, 0.0, next_values)
+        targets = backed_up(batch, next_values, self.step_value, discount=1.0)
+        if self.config.witness:
+            witnessed = goals.steps.to(targets.dtype) * self.step_value
+            targets = raise_to_witness(targets, batch, witnessed)
+        return targets.clamp(-1.0, 0.0)
+
+    def actor_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+        """Advantage-weighted regression: imitate what led closer, in steps."""
+        goals = batch.actor_goals
+        z = self.condition(batch.states, goals)
+        with torch.no_grad():
+            next_z = self.condition(batch.next_states, goals)
+            progress = self.distance(batch.states, z) - self.distance(batch.next_states, next_z)
+            weights = advantage_weights(progress, self.config.alpha, self.config.max_weight)
+        likelihood = log_likelihood(self.actor(batch.states, z), batch.actions)
+        loss = -(weights * likelihood).mean()
+        shown = {"loss": loss, "weight": weights.mean(), "progress": progress.mean()}
+        return loss, summary("actor", {**shown, "likelihood": likelihood.mean()})
+
+    def losses(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+        """The value's loss and the actor's."""
+        value_loss, value_metrics = self.value_loss(batch)
+        actor_loss, actor_metrics = self.actor_loss(batch)
+        return value_loss + actor_loss, {**value_metrics, **actor_metrics}
+
+    def after_step(self) -> None:
+        """Let the target follow."""
+        follow(self.target_value, self.value, self.config.target_rate)
+
+    def distance(self, states: Tensor, z: Tensor) -> Tensor:
+        """Predicted steps by the more pessimistic head: d̂ = −V H."""
+        return torch.sigmoid(self.value(states, z)).amax(0) * self.problem.horizon

@@ -1,0 +1,152 @@
+"""Goal-conditioned implicit Q-learning (GCIQL).
+
+A value towards an expectile of a critic, a critic towards one-step targets of the value, and a
+policy that climbs the critic while it stays near the data, DDPG+BC, or that imitates weighted by
+advantage, AWR (OGBench; paper, appendix E). With Q̄ the slowly following target and j two heads:
+
+    L_V = Σ_j ½ E [ |τ − 1(A_j < 0)| A_j² ],       A_j = min_i Q̄_i(s, a, ψ) − V_j(s, ψ)
+    y   = 0 if s_t is at the goal, −1 if s_{t+1} is, else −1 + γ mean_j V_j(s_{t+1}, ψ')
+    L_Q = Σ_j E [ (Q_j(s, a, ψ) − y)² ]
+    L_π = − E [ min_j Q_j(s, π(s, ψ), ψ) ] / E|Q| − α E [ log π(a | s, ψ) ]            (DDPG+BC)
+
+V = −softplus(·), Q is unbounded. Actions are clamped to what the environment takes.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from goalsets.learners.base import (
+    LEARNERS,
+    BatchTensors,
+    Learner,
+    Metrics,
+    Problem,
+    follow,
+    summary,
+)
+from goalsets.learners.gcivl import softplus_inverse
+from goalsets.learners.values import (
+    advantage_weights,
+    backed_up,
+    expectile,
+    raise_to_witness,
+    steps_of_value,
+    value_of_steps,
+)
+from goalsets.nets import Scalar, log_likelihood
+
+
+@dataclass(frozen=True)
+class GCIQLConfig:
+    """What GCIQL lets one set."""
+
+    alpha: float = 1.0
+    """α: the weight of imitation (DDPG+BC), or the sharpness of advantages (AWR)."""
+    extraction: Literal["ddpg+bc", "awr"] = "ddpg+bc"
+    """How the policy is extracted."""
+    expectile: float = 0.9
+    """τ: 0.5 is the mean of what the data did, towards 1 its best."""
+    discount: float = 0.99
+    """γ."""
+    target_rate: float = 0.995
+    """How slowly the target critic follows."""
+    max_weight: float = 100.0
+    """AWR: largest weight of an imitated action."""
+    initial_value: float = -0.7
+    """Where V starts; Q starts there too if this is below −1, else at 0."""
+    witness: bool = False
+    """Floor targets at the value of k steps for goals k steps ahead on the same trajectory."""
+
+
+@LEARNERS.register("gciql")
+class GCIQL(Learner):
+    """See the module's docstring."""
+
+    Config = GCIQLConfig
+
+    def __init__(self, problem: Problem, conditioner: nn.Module, config: GCIQLConfig) -> None:
+        """Create the actor, the value, the critic and its target."""
+        super().__init__(problem, conditioner)
+        self.config = config
+        start = config.initial_value
+        state_dim, action_dim = problem.state_dim, problem.action_dim
+        self.value = Scalar(state_dim, self.goal_dim, bias=softplus_inverse(-start))
+        critic_start = start if start < -1 else 0.0
+        self.critic = Scalar(state_dim + action_dim, self.goal_dim, bias=critic_start)
+        self.target_critic = copy.deepcopy(self.critic).requires_grad_(False)
+
+    def value_loss(self, batch: BatchTensors, z: Tensor) -> tuple[Tensor, Metrics]:
+        """Expectile regression of V towards the target critic."""
+        pairs = torch.cat((batch.states, batch.actions), dim=-1)
+        with torch.no_grad():
+            targets = self.target_critic(pairs, z.detach()).amin(0)
+        values = -F.softplus(self.value(batch.states, z))
+        advantages = targets - values
+        weighted = expectile(advantages.detach(), advantages, self.config.expectile)
+        loss = 0.5 * weighted.sum(0).mean()
+        shown = {"loss": loss, "mean": values.mean(), "advantage": advantages.mean()}
+        return loss, summary("value", shown)
+
+    def critic_loss(self, batch: BatchTensors, z: Tensor) -> tuple[Tensor, Metrics]:
+        """Squared error of Q towards −1 + γ V(s')."""
+        config, goals = self.config, batch.value_goals
+        pairs = torch.cat((batch.states, batch.actions), dim=-1)
+        with torch.no_grad():
+            next_z = self.condition(batch.next_states, goals)
+            next_values = -F.softplus(self.value(batch.next_states, next_z)).mean(0)
+            targets = backed_up(batch, next_values, -1.0, config.discount)
+            if config.witness:
+                witnessed = value_of_steps(goals.steps.to(z.dtype), config.discount)
+                targets = raise_to_witness(targets, batch, witnessed)
+        values = self.critic(pairs, z)
+        loss = (values - targets).square().sum(0).mean()
+        shown = {"loss": loss, "mean": values.mean(), "target": targets.mean()}
+        return loss, summary("critic", shown)
+
+    def actor_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+        """Climb the critic and stay near the data, or imitate by advantage."""
+        z = self.condition(batch.states, batch.actor_goals)
+        means = self.actor(batch.states, z)
+        likelihood = log_likelihood(means, batch.actions)
+        if self.config.extraction == "awr":
+            loss = -(self._advantage_weights(batch, z) * likelihood).mean()
+            return loss, summary("actor", {"loss": loss, "likelihood": likelihood.mean()})
+        # The critic is frozen: its weights are not the actor's to move.
+        pairs = torch.cat((batch.states, self.clamp(means)), dim=-1)
+        scores = self.critic(pairs, z.detach(), frozen=True).amin(0)
+        climb = -scores.mean() / (scores.detach().abs().mean() + 1e-6)
+        imitate = -self.config.alpha * likelihood.mean()
+        shown = {"loss": climb + imitate, "climb": climb, "imitate": imitate}
+        return climb + imitate, summary("actor", {**shown, "likelihood": likelihood.mean()})
+
+    @torch.no_grad()
+    def _advantage_weights(self, batch: BatchTensors, z: Tensor) -> Tensor:
+        pairs = torch.cat((batch.states, batch.actions), dim=-1)
+        scores = self.critic(pairs, z).amin(0)
+        values = -F.softplus(self.value(batch.states, z)).mean(0)
+        return advantage_weights(scores - values, self.config.alpha, self.config.max_weight)
+
+    def losses(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+        """The losses of the value, the critic and the actor."""
+        z = self.condition(batch.states, batch.value_goals)
+        value_loss, value_metrics = self.value_loss(batch, z)
+        critic_loss, critic_metrics = self.critic_loss(batch, z)
+        actor_loss, actor_metrics = self.actor_loss(batch)
+        metrics = {**value_metrics, **critic_metrics, **actor_metrics}
+        return value_loss + critic_loss + actor_loss, metrics
+
+    def after_step(self) -> None:
+        """Let the target critic follow."""
+        follow(self.target_critic, self.critic, self.config.target_rate)
+
+    def distance(self, states: Tensor, z: Tensor) -> Tensor:
+        """Steps that the value stands for."""
+        values = -F.softplus(self.value(states, z)).mean(0)
+        return steps_of_value(values, self.config.discount)

@@ -1,0 +1,129 @@
+"""Goal-conditioned implicit value learning (GCIVL).
+
+A value by expectile regression towards one-step targets, and a policy by advantage-weighted
+regression (OGBench; paper, appendix E). With V̄ the slowly following target and j the two heads:
+
+    y_j = 0 if s_t is at the goal, −1 if s_{t+1} is, else −1 + γ V̄_j(s_{t+1}, ψ')
+    A   = min_j y_j − mean_j V̄_j(s_t, ψ)
+    L_V = Σ_j E [ |τ − 1(A < 0)| (y_j − V_j(s_t, ψ))² ]
+    L_π = − E [ min(exp(α (V(s_{t+1}, ψ') − V(s_t, ψ))), 100) log π(a_t | s_t, ψ) ]
+
+V = −softplus(·): never above zero, which is the value of being there.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from goalsets.learners.base import (
+    LEARNERS,
+    BatchTensors,
+    Learner,
+    Metrics,
+    Problem,
+    follow,
+    summary,
+)
+from goalsets.learners.values import (
+    advantage_weights,
+    backed_up,
+    expectile,
+    raise_to_witness,
+    steps_of_value,
+    value_of_steps,
+)
+from goalsets.nets import Scalar, log_likelihood
+
+
+@dataclass(frozen=True)
+class GCIVLConfig:
+    """What GCIVL lets one set."""
+
+    alpha: float = 10.0
+    """α: how sharply advantages weigh the imitated actions."""
+    expectile: float = 0.9
+    """τ: 0.5 is the mean of what the data did, towards 1 its best."""
+    discount: float = 0.99
+    """γ."""
+    target_rate: float = 0.995
+    """How slowly the target follows: θ̄ ← rate θ̄ + (1 − rate) θ."""
+    max_weight: float = 100.0
+    """Largest weight of an imitated action."""
+    initial_value: float = -0.7
+    """Where V starts. Far below what is true, the witness floor speaks from the first step."""
+    witness: bool = False
+    """Floor targets at the value of k steps for goals k steps ahead on the same trajectory."""
+
+
+@LEARNERS.register("gcivl")
+class GCIVL(Learner):
+    """See the module's docstring."""
+
+    Config = GCIVLConfig
+
+    def __init__(self, problem: Problem, conditioner: nn.Module, config: GCIVLConfig) -> None:
+        """Create the actor, the value and its target."""
+        super().__init__(problem, conditioner)
+        self.config = config
+        bias = softplus_inverse(-config.initial_value)
+        self.value = Scalar(problem.state_dim, self.goal_dim, bias=bias)
+        self.target_value = copy.deepcopy(self.value).requires_grad_(False)
+
+    def value_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+        """Expectile regression of both heads towards their one-step targets."""
+        config, goals = self.config, batch.value_goals
+        z = self.condition(batch.states, goals)
+        with torch.no_grad():
+            next_z = self.condition(batch.next_states, goals)
+            next_values = -F.softplus(self.target_value(batch.next_states, next_z))
+            targets = backed_up(batch, next_values, -1.0, config.discount)
+            if config.witness:
+                witnessed = value_of_steps(goals.steps.to(z.dtype), config.discount)
+                targets = raise_to_witness(targets, batch, witnessed)
+            current = -F.softplus(self.target_value(batch.states, z)).mean(0)
+            advantages = targets.amin(0) - current
+        values = -F.softplus(self.value(batch.states, z))
+        loss = expectile(advantages, targets - values, config.expectile).sum(0).mean()
+        shown = {"loss": loss, "mean": values.mean(), "target": targets.mean()}
+        return loss, summary("value", {**shown, "advantage": advantages.mean()})
+
+    def actor_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+        """Advantage-weighted regression: imitate what led closer."""
+        goals = batch.actor_goals
+        z = self.condition(batch.states, goals)
+        with torch.no_grad():
+            next_z = self.condition(batch.next_states, goals)
+            before = -F.softplus(self.value(batch.states, z)).mean(0)
+            after = -F.softplus(self.value(batch.next_states, next_z)).mean(0)
+            weights = advantage_weights(after - before, self.config.alpha, self.config.max_weight)
+        likelihood = log_likelihood(self.actor(batch.states, z), batch.actions)
+        loss = -(weights * likelihood).mean()
+        shown = {"loss": loss, "weight": weights.mean(), "likelihood": likelihood.mean()}
+        return loss, summary("actor", shown)
+
+    def losses(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+        """The value's loss and the actor's."""
+        value_loss, value_metrics = self.value_loss(batch)
+        actor_loss, actor_metrics = self.actor_loss(batch)
+        return value_loss + actor_loss, {**value_metrics, **actor_metrics}
+
+    def after_step(self) -> None:
+        """Let the target follow."""
+        follow(self.target_value, self.value, self.config.target_rate)
+
+    def distance(self, states: Tensor, z: Tensor) -> Tensor:
+        """Steps that the value stands for."""
+        values = -F.softplus(self.value(states, z)).mean(0)
+        return steps_of_value(values, self.config.discount)
+
+
+def softplus_inverse(value: float) -> float:
+    """The number whose softplus is `value`."""
+    if value <= 0:
+        raise ValueError(f"a softplus is above 0, got {value}.")
+    return value + float(torch.log(-torch.expm1(torch.tensor(-value, dtype=torch.float64))))

@@ -1,0 +1,67 @@
+"""What value learners share: targets, the witness floor, expectiles and advantage weights."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from goalsets.learners.base import BatchTensors
+
+
+def value_of_steps(steps: Tensor, discount: float) -> Tensor:
+    """The value of reaching a goal in k steps at −1 each: −(1 − γᵏ) / (1 − γ)."""
+    if discount == 1.0:
+        return -steps
+    return -(1.0 - discount**steps) / (1.0 - discount)
+
+
+def steps_of_value(values: Tensor, discount: float) -> Tensor:
+    """The steps to a goal that a value stands for: log(1 + V (1 − γ)) / log γ."""
+    if discount == 1.0:
+        return -values
+    inside = torch.clamp(1.0 + values * (1.0 - discount), 1e-6, 1.0)
+    return torch.log(inside) / math.log(discount)
+
+
+def backed_up(batch: BatchTensors, next_values: Tensor, cost: float, discount: float) -> Tensor:
+    """The one-step target under the batch's labels, `[..., B]`.
+
+        y = 0                        if s_t is at the goal,
+        y = cost                     if s_{t+1} is,
+        y = cost + γ V̄(s_{t+1})      otherwise.
+
+    Args:
+        batch: Gives the labels.
+        next_values: `[..., B]`, V̄(s_{t+1}).
+        cost: The (negative) reward of a step.
+        discount: γ.
+    """
+    after = torch.where(batch.next_at_goal, 0.0, discount * next_values)
+    return torch.where(batch.at_goal, 0.0, cost + after)
+
+
+def raise_to_witness(targets: Tensor, batch: BatchTensors, witnessed: Tensor) -> Tensor:
+    """Floor targets where the data itself shows the way.
+
+    A goal k steps ahead on the same trajectory was reached in k steps: its value is at least that
+    of k steps.
+
+    Args:
+        targets: `[..., B]`.
+        batch: Gives the steps; negative where the goal lies elsewhere.
+        witnessed: `[B]`, the value of those steps.
+    """
+    ahead = batch.value_goals.steps >= 0
+    return torch.where(ahead, torch.maximum(targets, witnessed), targets)
+
+
+def expectile(advantages: Tensor, errors: Tensor, level: float) -> Tensor:
+    """Asymmetric squared errors: |τ − 1(advantage < 0)| · error²."""
+    return torch.where(advantages >= 0, level, 1.0 - level) * errors.square()
+
+
+def advantage_weights(advantages: Tensor, temperature: float, largest: float) -> Tensor:
+    """exp(α · advantage), at most `largest`, without a gradient."""
+    return torch.exp(temperature * advantages.detach()).clamp(max=largest)

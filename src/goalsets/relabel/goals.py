@@ -1,0 +1,94 @@
+"""Which state becomes the reference of a relabeled transition.
+
+The current state, a state further along the same trajectory, or any state of the data. Along the
+trajectory the offset is ⌊u^α H⌋ + 1 with u uniform, clipped at the episode's end: α = 2 prefers
+near futures and keeps far ones possible (paper, appendix "Data Sampling and Relabeling").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import GoalsetsError
+
+Rows = NDArray[np.int64]
+
+RANDOM = -1
+"""The number of steps to a goal that does not lie ahead on the same trajectory."""
+
+
+class StateSource(Protocol):
+    """Where random states come from: `Trajectories`, or a `Window` of them."""
+
+    def draw_states(self, count: int, rng: np.random.Generator) -> Rows:
+        """Draw states uniformly: their rows."""
+        ...
+
+
+@dataclass(frozen=True)
+class GoalSampler:
+    """A mixture of current, future and random states; the probabilities are normalised."""
+
+    p_current: float = 0.2
+    """The goal is the state itself: an immediate positive."""
+    p_future: float = 0.5
+    """The goal is a later state of the same trajectory."""
+    p_random: float = 0.3
+    """The goal is any state of the data."""
+    horizon: int = 200
+    """H: how far ahead a future goal may be."""
+    exponent: float = 2.0
+    """α: how much near futures are preferred."""
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        shares = (self.p_current, self.p_future, self.p_random)
+        if min(shares) < 0 or not 0 < sum(shares) < float("inf"):
+            raise GoalsetsError(
+                f"goal probabilities must be 0 or more and not sum to 0, got {shares}."
+            )
+        if self.horizon < 1 or self.exponent <= 0:
+            raise GoalsetsError(
+                "future goals need horizon >= 1 and exponent > 0, got "
+                f"{self.horizon} and {self.exponent}."
+            )
+
+    def sample(
+        self, rows: Rows, ends: Rows, source: StateSource, rng: np.random.Generator
+    ) -> tuple[Rows, Rows]:
+        """Draw a goal for each transition.
+
+        Args:
+            rows: `[B]`, where the transitions start.
+            ends: `[B]`, the last rows of their episodes.
+            source: Where random goals come from.
+            rng: Draws everything; always the same amount, so that the goals of one seed are the
+                same under every scheme.
+
+        Returns:
+            The goals' rows, and the steps to them along the trajectory: 0 for the current state,
+            `RANDOM` for a state that lies elsewhere.
+        """
+        count = len(rows)
+        total = self.p_current + self.p_future + self.p_random
+        kind = rng.random(count) * total
+        ahead = (rng.random(count) ** self.exponent * self.horizon).astype(np.int64) + 1
+        goals = np.minimum(rows + ahead, ends)
+        current = kind < self.p_current
+        goals[current] = rows[current]
+        steps = goals - rows
+        if self.p_random > 0:
+            elsewhere = kind >= self.p_current + self.p_future
+            goals = np.where(elsewhere, source.draw_states(count, rng), goals)
+            steps[elsewhere] = RANDOM
+        return goals, steps
+
+
+VALUE_GOALS = GoalSampler()
+"""The paper's mixture for values and critics."""
+ACTOR_GOALS = GoalSampler(p_current=0.0, p_future=1.0, p_random=0.0)
+"""The paper's mixture for actors: the future only."""

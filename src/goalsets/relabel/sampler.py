@@ -1,0 +1,120 @@
+"""The sampler: data, goals, queries and labels become batches for a learner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import StateLayout
+from goalsets.data.trajectories import Trajectories
+from goalsets.data.window import Window
+from goalsets.relabel.goals import ACTOR_GOALS, VALUE_GOALS, GoalSampler, Rows
+from goalsets.relabel.labels import Candidates, Flags, Floats, Labels, PredicateLabels
+from goalsets.relabel.queries import Masks, QueryDistribution
+
+
+@dataclass(frozen=True)
+class Goals:
+    """A goal set for each transition of a batch."""
+
+    references: Floats
+    """`[B, D]`."""
+    masks: Masks
+    """`[B, D]`: the queries."""
+    steps: Rows
+    """`[B]`: steps to the reference along the trajectory, or -1 where it lies elsewhere."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Relabeled transitions. States and actions are standardised.
+
+    The same transitions serve values and actors, each with goals of their own.
+    """
+
+    states: Floats
+    """`[B, D]`."""
+    actions: Floats
+    """`[B, A]`."""
+    next_states: Floats
+    """`[B, D]`."""
+    value_goals: Goals
+    """For values and critics: current, future and random goals."""
+    actor_goals: Goals
+    """For actors: future goals."""
+    at_goal: Flags
+    """`[B]`: c_{g,q}(s_t) under the value goals."""
+    next_at_goal: Flags
+    """`[B]`: c_{g,q}(s_{t+1}) under the value goals."""
+
+
+@dataclass(frozen=True)
+class Generators:
+    """One generator for transitions and goals, one for queries.
+
+    They are apart so that every scheme sees the same goals: a query distribution that draws more
+    numbers than another does not move them.
+    """
+
+    goals: np.random.Generator
+    queries: np.random.Generator
+
+    @classmethod
+    def from_seed(cls, seed: int) -> Generators:
+        """Derive both from one seed."""
+        return cls(np.random.default_rng((seed, 0)), np.random.default_rng((seed, 1)))
+
+
+@dataclass(frozen=True)
+class Sampler:
+    """Draws relabeled batches.
+
+    Attributes:
+        trajectories: The data, standardised.
+        layout: The layout of its states.
+        queries: Which variables matter.
+        value_goals: Goals for values and critics.
+        actor_goals: Goals for actors.
+        labels: What counts as being at a goal.
+        window: Draw from a window of data that is larger than memory.
+    """
+
+    trajectories: Trajectories
+    layout: StateLayout
+    queries: QueryDistribution
+    value_goals: GoalSampler = VALUE_GOALS
+    actor_goals: GoalSampler = ACTOR_GOALS
+    labels: Labels = field(default_factory=PredicateLabels)
+    window: Window | None = None
+
+    def sample(self, batch_size: int, rng: Generators) -> Batch:
+        """Draw a batch."""
+        source = self.trajectories if self.window is None else self.window
+        rows, ends = source.draw_transitions(batch_size, rng.goals)
+        value_rows, value_steps = self.value_goals.sample(rows, ends, source, rng.goals)
+        actor_rows, actor_steps = self.actor_goals.sample(rows, ends, source, rng.goals)
+        # One draw for both: a distribution's fixed costs are paid once.
+        masks = self.queries.sample(self.layout, 2 * batch_size, rng.queries)
+        observations = self.trajectories.observations
+        states, next_states = observations[rows], observations[rows + 1]
+        references = observations[value_rows]
+        value_masks, actor_masks = masks[:batch_size], masks[batch_size:]
+        batch = Batch(
+            states=states,
+            actions=self.trajectories.actions[rows],
+            next_states=next_states,
+            value_goals=Goals(references, value_masks, value_steps),
+            actor_goals=Goals(observations[actor_rows], actor_masks, actor_steps),
+            at_goal=self._label(states, references, value_masks, rows, value_rows),
+            next_at_goal=self._label(next_states, references, value_masks, rows + 1, value_rows),
+        )
+        if self.window is not None:
+            self.window.advance()
+        return batch
+
+    def _label(
+        self, states: Floats, goals: Floats, masks: Masks, rows: Rows, goal_rows: Rows
+    ) -> NDArray[np.bool_]:
+        return self.labels.at_goal(Candidates(states, goals, masks, rows, goal_rows))
