@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+# Tests run side by side: each must keep to one thread, or they wait for each other's.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from hypothesis import HealthCheck, settings
 
 # A busy machine must not fail a test of correctness, and CI must not fail at random: there the

@@ -287,3 +287,12 @@ def test_noise_of_a_maze_walk():
     driver: Any = driver_for(recipe)
     driver.begin(0, np.random.default_rng(0))
     assert driver._noise.std() == pytest.approx(0.5, rel=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_works(name):
+    recipe = short(name, 30)
+    rows = collect_episode(make_driver(recipe), recipe, 0, Job("train", 0))
+    assert {len(array) for array in rows.values()} == {30}
+    assert all(np.isfinite(array).all() for array in rows.values())

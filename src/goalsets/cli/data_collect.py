@@ -19,9 +19,9 @@ def collect(
 ) -> None:
     """Collect an OGBench data set on the spot, with the scripted oracles that OGBench ships.
 
-    The result has OGBench's file format and the statistics of its own data, and the same seed gives
-    the same bytes whatever the number of workers. Stop it when you like, even by force: the same
-    command continues where it was.
+    The data is made as OGBench makes its own and has its file format. The same seed gives the same
+    bytes whatever the number of workers. Stop it when you like, even by force: the same command
+    continues where it was.
 
     Args:
         task: A cube, scene, puzzle or pointmaze data set, such as cube-single-noisy-v0.
@@ -55,4 +55,5 @@ def collect(
     size = sum(path.stat().st_size for path in (done.train, done.validation)) / 1e6
     had = "collected" if done.collected else "already there:"
     print(f"{had} {done.train} and {done.validation.name}, {size:,.1f} MB")
-    print(f"next: goalsets data inspect {done.train}")
+    where = "" if output is None else f" --directory {output}"
+    print(f"next: goalsets data import ogbench {task}{where}")

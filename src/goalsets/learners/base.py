@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -83,14 +83,20 @@ class Learner(nn.Module):
     """Base of all learners.
 
     Attributes:
+        Config: The learner's settings, a frozen dataclass.
+        value_mixture: Shares of current, future and random goals for values and critics.
         problem: The dimensions and limits of the data.
         conditioner: Turns (state, reference, query) into a goal input.
         actor: The policy.
     """
 
-    def __init__(self, problem: Problem, conditioner: nn.Module) -> None:
+    Config: ClassVar[type[Any]]
+    value_mixture: ClassVar[tuple[float, float, float]] = (0.2, 0.5, 0.3)
+
+    def __init__(self, problem: Problem, conditioner: nn.Module, config: object) -> None:
         """Create the actor; subclasses add their values."""
         super().__init__()
+        self.config: Any = config
         self.problem = problem
         self.conditioner = conditioner
         self.goal_dim: int = conditioner.dim  # pyright: ignore[reportAttributeAccessIssue]

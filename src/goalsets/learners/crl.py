@@ -53,11 +53,12 @@ class CRL(Learner):
     """See the module's docstring."""
 
     Config = CRLConfig
+    config: CRLConfig
+    value_mixture = (0.0, 1.0, 0.0)  # negatives come from the batch itself
 
     def __init__(self, problem: Problem, conditioner: nn.Module, config: CRLConfig) -> None:
         """Create the actor and the two encoders of the critic."""
-        super().__init__(problem, conditioner)
-        self.config = config
+        super().__init__(problem, conditioner, config)
         pair_dim = problem.state_dim + problem.action_dim
         goal_dim = self.goal_dim if config.state_in_goal else self._goal_only_dim()
         self.phi = Encoder(pair_dim, config.latent_dim, config.layers)

@@ -27,11 +27,11 @@ class GCBC(Learner):
     """See the module's docstring."""
 
     Config = GCBCConfig
+    config: GCBCConfig
 
     def __init__(self, problem: Problem, conditioner: nn.Module, config: GCBCConfig) -> None:
         """Create the actor."""
-        super().__init__(problem, conditioner)
-        self.config = config
+        super().__init__(problem, conditioner, config)
 
     def actor_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
         """− log π(a | s, ψ), the mean over the batch."""

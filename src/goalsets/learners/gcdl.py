@@ -60,11 +60,11 @@ class GCDL(Learner):
     """See the module's docstring."""
 
     Config = GCDLConfig
+    config: GCDLConfig
 
     def __init__(self, problem: Problem, conditioner: nn.Module, config: GCDLConfig) -> None:
         """Create the actor, the value and its target."""
-        super().__init__(problem, conditioner)
-        self.config = config
+        super().__init__(problem, conditioner, config)
         share = -config.initial_value
         if not 0 < share < 1:
             raise ValueError(f"initial_value must be between -1 and 0, got {-share}.")

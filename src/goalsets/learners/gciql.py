@@ -70,11 +70,11 @@ class GCIQL(Learner):
     """See the module's docstring."""
 
     Config = GCIQLConfig
+    config: GCIQLConfig
 
     def __init__(self, problem: Problem, conditioner: nn.Module, config: GCIQLConfig) -> None:
         """Create the actor, the value, the critic and its target."""
-        super().__init__(problem, conditioner)
-        self.config = config
+        super().__init__(problem, conditioner, config)
         start = config.initial_value
         state_dim, action_dim = problem.state_dim, problem.action_dim
         self.value = Scalar(state_dim, self.goal_dim, bias=softplus_inverse(-start))

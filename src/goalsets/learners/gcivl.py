@@ -65,11 +65,11 @@ class GCIVL(Learner):
     """See the module's docstring."""
 
     Config = GCIVLConfig
+    config: GCIVLConfig
 
     def __init__(self, problem: Problem, conditioner: nn.Module, config: GCIVLConfig) -> None:
         """Create the actor, the value and its target."""
-        super().__init__(problem, conditioner)
-        self.config = config
+        super().__init__(problem, conditioner, config)
         bias = softplus_inverse(-config.initial_value)
         self.value = Scalar(problem.state_dim, self.goal_dim, bias=bias)
         self.target_value = copy.deepcopy(self.value).requires_grad_(False)

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
@@ -27,14 +27,17 @@ WORKER_ENVIRONMENT = {
 
 MOST_DEATHS = 2
 
+AHEAD = 2
+"""Episodes that a worker has been asked for: the one it is at, and one so that it need not wait."""
+
 
 @dataclass
 class _Worker:
-    """A process, our end of the line to it, and what it is doing."""
+    """A process, our end of the line to it, and what it has to do."""
 
     process: BaseProcess
     connection: Connection
-    job: Job
+    jobs: deque[Job] = field(default_factory=deque[Job])
 
 
 class Crew:
@@ -63,26 +66,27 @@ class Crew:
         crew: dict[Connection, _Worker] = {}
         try:
             while todo and len(crew) < self._workers:
-                self._hire(crew, todo.popleft())
+                self._hire(crew, todo)
             while crew:
                 for connection in wait(list(crew)):
                     assert isinstance(connection, Connection)
                     worker = crew[connection]
                     answer = _receive(connection)
                     if isinstance(answer, dict):
-                        finished = worker.job
-                        # Work goes on while the caller looks at the episode.
-                        self._go_on(crew, worker, todo)
+                        finished = worker.jobs.popleft()
+                        _keep_busy(worker, todo)
+                        if not worker.jobs:
+                            _dismiss(crew.pop(connection))
                         yield finished, answer
                     else:
-                        self._bury(worker, answer)
-                        del crew[connection]
-                        self._hire(crew, worker.job)
+                        self._bury(crew.pop(connection), answer)
+                        todo.extendleft(reversed(worker.jobs))
+                        self._hire(crew, todo)
         finally:
             for worker in crew.values():
                 _dismiss(worker)
 
-    def _hire(self, crew: dict[Connection, _Worker], job: Job) -> None:
+    def _hire(self, crew: dict[Connection, _Worker], todo: deque[Job]) -> None:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=work, args=(theirs, *self._arguments), daemon=True)
@@ -90,29 +94,22 @@ class Crew:
             process.start()
         # As long as we held their end too, we would not see it close.
         theirs.close()
-        crew[ours] = _Worker(process, ours, job)
-        _send(ours, job)
-
-    def _go_on(self, crew: dict[Connection, _Worker], worker: _Worker, todo: deque[Job]) -> None:
-        if todo:
-            worker.job = todo.popleft()
-            _send(worker.connection, worker.job)
-        else:
-            del crew[worker.connection]
-            _dismiss(worker)
+        crew[ours] = _Worker(process, ours)
+        _keep_busy(crew[ours], todo)
 
     def _bury(self, worker: _Worker, last_words: str | None) -> None:
         """Report a worker that died; a second death at the same episode ends the collection."""
         # Its end of the line closes a moment before it has an exit code.
         worker.process.join(timeout=5)
         _dismiss(worker)
+        job = worker.jobs[0]
         how = last_words or f"the process ended with code {worker.process.exitcode}"
-        self._deaths[worker.job] += 1
-        if self._deaths[worker.job] >= MOST_DEATHS:
+        self._deaths[job] += 1
+        if self._deaths[job] >= MOST_DEATHS:
             raise CollectError(
-                f"two workers died at the {worker.job}, so it is not tried again. The last: {how}"
+                f"two workers died at the {job}, so it is not tried again. The last: {how}"
             )
-        self._say(f"a worker died at the {worker.job} ({how.strip()}); it is collected again.")
+        self._say(f"a worker died at the {job} ({how.strip()}); it is collected again.")
 
 
 def _receive(connection: Connection) -> Rows | str | None:
@@ -123,10 +120,12 @@ def _receive(connection: Connection) -> Rows | str | None:
         return None
 
 
-def _send(connection: Connection, job: Job) -> None:
-    # A worker that is dead already does not answer: that is where its death is seen.
-    with contextlib.suppress(OSError):
-        connection.send(job)
+def _keep_busy(worker: _Worker, todo: deque[Job]) -> None:
+    while todo and len(worker.jobs) < AHEAD:
+        worker.jobs.append(todo.popleft())
+        # A worker that is dead already does not answer: that is where its death is seen.
+        with contextlib.suppress(OSError):
+            worker.connection.send(worker.jobs[-1])
 
 
 def _dismiss(worker: _Worker) -> None:

@@ -114,7 +114,7 @@ def _is_finished(files: Collection, plan: Plan, work: Path) -> bool:
             return True
         what = f"differs: {'; '.join(found)}" if found else f"lacks {' and '.join(missing)}"
     elif files.train.exists() or files.validation.exists():
-        what = "was not collected by goalsets"
+        what = f"has no {files.about.name} beside it: it was downloaded, or not completed"
     else:
         return False
     # A kill may have come between the first and the last file of this very data set.
@@ -144,6 +144,8 @@ def _fill(shards: Shards, workers: int, watch: Watch) -> None:
 def _publish(shards: Shards, files: Collection) -> None:
     """Put the files in their places; the one that says what they are comes last."""
     temporary = shards.directory / "whole.tmp"
+    # What a data set in their place says of itself must not stand beside a file of this one.
+    files.about.unlink(missing_ok=True)
     steps: dict[str, int] = {}
     for split in SPLITS:
         write = functools.partial(join, shards.paths(split))

@@ -45,7 +45,7 @@ def collect(
     num_blocks: int = 1,
     seed: int = 0,
     *,
-    chunk: int = 1024,
+    chunk: int = 2048,
 ) -> Recording:
     """Record the noisy oracle at play.
 

@@ -33,7 +33,7 @@ class Streams:
         read_ahead: How many numbers are read at a time. It changes the speed, not the numbers.
     """
 
-    def __init__(self, generators: Sequence[np.random.Generator], read_ahead: int = 1024) -> None:
+    def __init__(self, generators: Sequence[np.random.Generator], read_ahead: int = 256) -> None:
         """Read nothing yet."""
         self._generators = tuple(generators)
         self._read_ahead = read_ahead

@@ -21,7 +21,7 @@ from goalsets.envs.tabletop.world import TabletopWorld
 NUM_TASKS = 5
 
 _REST = np.array([-1.2, 0.0, 1.6])
-"""Where the gripper waits, closed: above the table, away from every block's goal."""
+"""Where the gripper waits: above the table, away from every block's goal."""
 _REST_SPREAD = np.array([0.4, 0.8, 0.3])
 _START_SPREAD = 0.1
 _LOW, _HIGH = REST_HEIGHT, REST_HEIGHT + BLOCK_SIDE
@@ -102,33 +102,33 @@ def start_tasks(tasks: Sequence[TabletopTask], rng: Uniforms) -> tuple[TabletopW
 def start_states(tasks: Sequence[TabletopTask], rng: Uniforms) -> Float:
     """Draw a state `[N, D]` to start each of N tasks from.
 
-    Blocks lie near where the task says, turned at random; the gripper waits.
+    Blocks lie near where the task says, turned at random; the gripper waits, open.
     """
     places = np.array([task.starts for task in tasks])
     draws = rng.random((len(tasks), 5 + 3 * places.shape[1]))
     offsets = draws[:, 5:].reshape(*places.shape)
     places[..., :2] += _START_SPREAD * (2 * offsets[..., :2] - 1)
-    return _resting(places, 2 * np.pi * offsets[..., 2], draws[:, :5])
+    return _waiting(places, 2 * np.pi * offsets[..., 2], draws[:, :5])
 
 
 def goal_states(tasks: Sequence[TabletopTask], rng: Uniforms) -> Float:
     """Draw a full goal state `[N, D]` for each of N tasks.
 
     Blocks are where they should be. All else is a state one might find, and says nothing about
-    the task: random yaws, and a gripper that waits.
+    the task: random yaws, and a gripper that waits as it does at the start.
     """
     places = np.array([task.goals for task in tasks])
     num_blocks = places.shape[1]
     draws = rng.random((len(tasks), 5 + num_blocks))
-    return _resting(places, 2 * np.pi * draws[:, 5:], draws[:, :5])
+    return _waiting(places, 2 * np.pi * draws[:, 5:], draws[:, :5])
 
 
-def _resting(block_pos: np.ndarray, block_yaw: np.ndarray, draws: np.ndarray) -> Float:
-    """States with given blocks and a gripper that waits, placed by draws `[N, 5]`."""
+def _waiting(block_pos: np.ndarray, block_yaw: np.ndarray, draws: np.ndarray) -> Float:
+    """States with given blocks and an open gripper that waits, placed by draws `[N, 5]`."""
     return build_states(
         eff_pos=_REST + _REST_SPREAD * (2 * draws[:, :3] - 1),
         eff_yaw=2 * np.pi * draws[:, 3],
-        opening=0.0,
+        opening=1.0,
         swivel=SWIVEL_LIMIT * (2 * draws[:, 4] - 1),
         block_pos=block_pos,
         block_yaw=block_yaw,

@@ -1,0 +1,1 @@
+"""Training: a configuration and a store become a run directory."""

@@ -1,0 +1,98 @@
+"""What a run is made of: one frozen configuration, and the schemes by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from goalsets.condition import Fill
+from goalsets.core import GoalsetsError, Registry
+from goalsets.learners import LEARNERS
+
+Conditioning = Literal["full", "task", "goal-set"]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A relabeling scheme: which queries are drawn, and what the networks are shown."""
+
+    queries: str
+    """A name in `goalsets.relabel.queries.QUERY_DISTRIBUTIONS`."""
+    conditioning: Conditioning
+    """A kind of conditioner: see `goalsets.condition`."""
+
+
+SCHEMES: Registry[Scheme] = Registry("scheme")
+SCHEMES.add("her-full", Scheme("full", "full"))
+SCHEMES.add("her-task", Scheme("task", "task"))
+SCHEMES.add("gs-blockwise", Scheme("blockwise", "goal-set"))
+SCHEMES.add("gs-semantic", Scheme("semantic", "goal-set"))
+SCHEMES.add("gs-uniform", Scheme("uniform", "goal-set"))
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """A training run, completely. Two equal configurations give equal runs."""
+
+    task: str
+    """The task whose layout, horizon and official query hold."""
+    learner: str = "gcbc"
+    """The algorithm."""
+    scheme: str = "gs-blockwise"
+    """How transitions are relabeled."""
+    seed: int = 0
+    """Decides everything random."""
+    steps: int = 200_000
+    """Gradient steps."""
+    batch_size: int = 8192
+    """Transitions in a step."""
+    learning_rate: float = 8e-4
+    """AdamW's."""
+    weight_decay: float = 1e-2
+    """AdamW's; the library's default, as in the released code."""
+    clip: float | None = 1.0
+    """Largest gradient norm; None does not clip."""
+    clip_apart: bool = False
+    """Clip each network by itself: one's large gradient then does not shrink the others'."""
+    labels: Literal["predicate", "terms", "identity"] = "predicate"
+    """What counts as being at a goal: see `goalsets.relabel.labels`."""
+    epsilon: float = 0.02
+    """ε of the predicate labels."""
+    fill: Fill = "learned"
+    """What stands where a query does not look."""
+    clamp: Literal["environment", "standardised"] = "environment"
+    """Whether ±1 bounds the actor's actions in the environment's units or in standardised ones."""
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Settings of the learner; see its configuration."""
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without data."""
+        SCHEMES[self.scheme]
+        kind = LEARNERS[self.learner]
+        known = [f.name for f in dataclasses.fields(kind.Config)]
+        for name in self.settings:
+            if name not in known:
+                raise GoalsetsError(
+                    f"{self.learner} has no setting {name!r}; it has: {', '.join(known) or 'none'}."
+                )
+        for name in ("steps", "batch_size"):
+            if getattr(self, name) < 1:
+                raise GoalsetsError(f"{name} must be 1 or more, got {getattr(self, name)}.")
+        if not self.learning_rate > 0:
+            raise GoalsetsError(f"learning_rate must be above 0, got {self.learning_rate}.")
+
+    def learner_config(self) -> Any:  # noqa: ANN401 - each learner has its own
+        """The learner's configuration."""
+        return LEARNERS[self.learner].Config(**self.settings)
+
+    def to_json(self) -> str:
+        """Text that `from_json` turns back into an equal configuration."""
+        return json.dumps(dataclasses.asdict(self), indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> TrainConfig:
+        """Read what `to_json` wrote."""
+        return cls(**json.loads(text))

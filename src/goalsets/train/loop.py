@@ -1,0 +1,159 @@
+"""The training loop: draw, step, follow, record, checkpoint."""
+
+from __future__ import annotations
+
+import csv
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from goalsets.core import GoalsetsError
+from goalsets.learners import BatchTensors, Learner
+from goalsets.relabel.sampler import Generators, Sampler
+from goalsets.train.checkpoint import Progress, load_checkpoint, save_checkpoint
+from goalsets.train.config import TrainConfig
+
+CHECKPOINT = "checkpoint.safetensors"
+METRICS = "metrics.csv"
+_LARGEST = 1e12
+"""No metric of a healthy run is near this; and nothing compares with what is not a number."""
+
+
+class DivergedError(GoalsetsError):
+    """The loss is not a number any more."""
+
+
+class Trainer:
+    """Trains a learner, and can be stopped at any moment.
+
+    Args:
+        config: The run.
+        learner: With fresh weights; a checkpoint in `directory` replaces them.
+        sampler: Where batches come from.
+        directory: The run directory; None keeps nothing, for tests.
+        log_every: Steps between rows of metrics.
+        checkpoint_every: Steps between checkpoints.
+    """
+
+    def __init__(
+        self,
+        config: TrainConfig,
+        learner: Learner,
+        sampler: Sampler,
+        directory: Path | None = None,
+        *,
+        log_every: int = 100,
+        checkpoint_every: int = 2_000,
+    ) -> None:
+        """Create the optimiser and, where there is a checkpoint, go back to it."""
+        self.config, self.learner, self.sampler = config, learner, sampler
+        self.directory = directory
+        self.log_every, self.checkpoint_every = log_every, checkpoint_every
+        self.rng = Generators.from_seed(config.seed)
+        self.parameters = [p for p in learner.parameters() if p.requires_grad]
+        self.optimiser = torch.optim.AdamW(
+            self.parameters,
+            lr=config.learning_rate,
+            weight_decay=config.weight_decay,
+            fused=True,  # one pass over all weights: a quarter of a small step otherwise
+        )
+        self.progress = Progress(0, 0.0)
+        if directory is not None and (directory / CHECKPOINT).exists():
+            self.progress = load_checkpoint(
+                directory / CHECKPOINT, learner, self.optimiser, self.rng
+            )
+            self._forget_later_metrics(directory / METRICS)
+
+    def run(
+        self,
+        until: int | None = None,
+        on_step: Callable[[int, dict[str, float]], None] | None = None,
+    ) -> None:
+        """Train up to a step, all of them by default.
+
+        Args:
+            until: The step to stop at.
+            on_step: Called with the step and its metrics whenever they are recorded.
+        """
+        last = self.config.steps if until is None else min(until, self.config.steps)
+        start, before = time.perf_counter(), self.progress.seconds
+        self.learner.train()
+        while self.progress.step < last:
+            step = self.progress.step + 1
+            metrics = self._step()
+            self.progress = Progress(step, before + time.perf_counter() - start)
+            if step % self.log_every == 0 or step == last:
+                found = {name: float(value) for name, value in metrics.items()}
+                self._check(found)
+                self._record(found)
+                if on_step is not None:
+                    on_step(step, found)
+            if step % self.checkpoint_every == 0 or step == last:
+                self._save()
+
+    def _step(self) -> dict[str, torch.Tensor]:
+        batch = BatchTensors.of(self.sampler.sample(self.config.batch_size, self.rng))
+        loss, metrics = self.learner.losses(batch)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        metrics["gradient"] = self._clip()
+        self.optimiser.step()
+        self.learner.after_step()
+        metrics["loss"] = loss.detach()
+        return metrics
+
+    def _clip(self) -> torch.Tensor:
+        """Clip gradients, together or each network's by itself; return the norm before."""
+        limit = self.config.clip if self.config.clip is not None else float("inf")
+        if not self.config.clip_apart:
+            return nn.utils.clip_grad_norm_(self.parameters, limit)
+        norms = [
+            nn.utils.clip_grad_norm_(child.parameters(), limit)
+            for child in self.learner.children()
+            if any(p.grad is not None for p in child.parameters())
+        ]
+        return torch.stack(norms).square().sum().sqrt()
+
+    def _check(self, metrics: dict[str, float]) -> None:
+        bad = [name for name, value in metrics.items() if not abs(value) < _LARGEST]
+        if not bad:
+            return
+        kept = ""
+        if self.directory is not None and (self.directory / CHECKPOINT).exists():
+            kept = f" The last good checkpoint is {self.directory / CHECKPOINT}."
+        raise DivergedError(
+            f"{self.config.learner} diverged by step {self.progress.step}: {bad[0]} is "
+            f"{metrics[bad[0]]}.{kept} Try a lower learning_rate, clip or alpha."
+        )
+
+    def _save(self) -> None:
+        if self.directory is not None:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            path = self.directory / CHECKPOINT
+            save_checkpoint(path, self.learner, self.optimiser, self.rng, self.progress)
+
+    def _record(self, metrics: dict[str, float]) -> None:
+        if self.directory is None:
+            return
+        self.directory.mkdir(parents=True, exist_ok=True)
+        path = self.directory / METRICS
+        row = {"step": self.progress.step, "seconds": round(self.progress.seconds, 3), **metrics}
+        fresh = not path.exists()
+        with path.open("a", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, row)
+            if fresh:
+                writer.writeheader()
+            writer.writerow(row)
+
+    def _forget_later_metrics(self, path: Path) -> None:
+        """Drop rows that were recorded after the checkpoint; they are about to come again."""
+        if not path.exists():
+            return
+        with path.open(newline="", encoding="utf-8") as file:
+            header, *rows = list(csv.reader(file))
+        kept = [row for row in rows if row and int(row[0]) <= self.progress.step]
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([header, *kept])
