@@ -98,7 +98,7 @@ def _robot_groups() -> list[Group]:
             (OPENING,),
             "absolute",
             tolerance=0.1,
-            description="0 when the jaws touch, 0.5 around a block, 1 when wide open.",
+            description="0 when the jaws touch, 0.4 around a block, 1 when wide open.",
         ),
         Group(
             "gripper_contact",
