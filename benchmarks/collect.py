@@ -1,8 +1,9 @@
-"""Collecting data, end to end, against the bare environment with the same actions.
+"""Collecting data against the bare environment, on every core at once.
 
-Both use every core. The collection's rate is that between its first and its last episodes, so
-that neither the start of the workers nor their last, uneven moments count; the bare rate is that
-of plain OGBench environments which replay the collected actions right afterwards.
+Each process takes turns: it collects an episode as a collection's worker does, oracle and noise
+included, then replays the same actions from the same start in a plain OGBench environment. Turns
+of a second or two see the same machine, whatever else it does. What a whole collection adds to its
+workers' loops (processes, files) shows in the last line: its rate end to end beside theirs.
 """
 
 from __future__ import annotations
@@ -22,21 +23,73 @@ import numpy as np
 from benchmarks.line import Line
 from goalsets.data.collect import collect, recipe_for
 
-TASKS = {"cube-single-noisy-v0": 20, "scene-play-v0": 16, "pointmaze-medium-navigate-v0": 120}
-"""Episodes of each, enough for a good half minute."""
-SECONDS = 15.0
+TASKS = ("cube-single-noisy-v0", "cube-double-play-v0", "pointmaze-medium-navigate-v0")
+SECONDS = 30.0
 
 
 def lines() -> Iterator[Line]:
     """Yield the lines."""
     workers = len(os.sched_getaffinity(0))
-    for task, episodes in TASKS.items():
-        with tempfile.TemporaryDirectory() as directory:
-            clock = _Clock()
-            done = collect(task, episodes=episodes, output=Path(directory), watch=clock)
-            bare = _bare_rate(task, done.train, workers)
-        yield Line(f"{task}: bare steps, {workers} processes", bare, "1/s")
-        yield Line(f"{task}: collected / bare", clock.rate() / bare, "", 0.9)
+    rates: dict[str, float] = {}
+    for task in TASKS:
+        bare, rates[task] = _by_turns(task, workers)
+        yield Line(f"{task}: bare, {workers} processes", bare, "steps/s")
+        yield Line(f"{task}: collected / bare", rates[task] / bare, "", 0.9)
+    task = TASKS[0]
+    with tempfile.TemporaryDirectory() as directory:
+        clock = _Clock()
+        collect(task, episodes=30, output=Path(directory), watch=clock)
+    yield Line(f"{task}: end to end / its loops", clock.rate() / rates[task], "")
+
+
+def _by_turns(task: str, workers: int) -> tuple[float, float]:
+    """Steps a second of all processes: bare, and collected."""
+    context = multiprocessing.get_context("spawn")
+    barrier, answers = context.Barrier(workers), context.Queue()
+    processes = [
+        context.Process(target=_take_turns, args=(task, number, barrier, answers))
+        for number in range(workers)
+    ]
+    for process in processes:
+        process.start()
+    found = [answers.get(timeout=SECONDS + 60) for _ in processes]
+    for process in processes:
+        process.join()
+    return sum(bare for bare, _ in found), sum(collected for _, collected in found)
+
+
+def _take_turns(task: str, number: int, barrier: Barrier, answers: Any) -> None:
+    import gymnasium
+    import ogbench  # noqa: F401 - registers the environments
+
+    from goalsets.data.collect.behaviour import make_driver
+    from goalsets.data.collect.episode import Job, collect_episode
+
+    gymnasium.logger.min_level = gymnasium.logger.ERROR  # float64 bounds, at every construction
+    recipe = recipe_for(task)
+    driver = make_driver(recipe)
+    mode = {} if "maze" in recipe.env_id else {"mode": "data_collection"}
+    made = gymnasium.make(recipe.env_id, terminate_at_goal=False, max_episode_steps=1 << 30, **mode)
+    plain = made.unwrapped  # without the checks that Gymnasium wraps around it
+    plain.reset(seed=0)  # the first reset compiles the model
+    driver.begin(0, np.random.default_rng(0))
+    barrier.wait()
+    steps, collecting, replaying = 0, 0.0, 0.0
+    for index in itertools.count():
+        start = time.perf_counter()
+        rows = collect_episode(driver, recipe, number, Job("train", index))
+        middle = time.perf_counter()
+        randomness = np.random.SeedSequence(number, spawn_key=(0, index, 0)).spawn(2)
+        np.random.seed(randomness[1].generate_state(4))  # noqa: NPY002 - as OGBench draws
+        plain.reset(seed=int(randomness[0].generate_state(1)[0]))
+        for action in rows["actions"].astype(np.float64):
+            plain.step(action)
+        collecting += middle - start
+        replaying += time.perf_counter() - middle
+        steps += len(rows["actions"])
+        if collecting + replaying > SECONDS:
+            break
+    answers.put((steps / replaying, steps / collecting))
 
 
 class _Clock:
@@ -55,46 +108,6 @@ class _Clock:
         """Nothing to note."""
 
     def rate(self) -> float:
-        """Steps a second between the first and the last but one episode."""
+        """Steps a second between the first and the last but one: without start and ragged end."""
         inner = self.events[: len(self.events) - 1]
         return sum(steps for _, steps in inner[1:]) / (inner[-1][0] - inner[0][0])
-
-
-def _bare_rate(task: str, data: Path, workers: int) -> float:
-    context = multiprocessing.get_context("spawn")
-    barrier, answers = context.Barrier(workers), context.Queue()
-    processes = [
-        context.Process(target=_replay, args=(task, data, barrier, answers)) for _ in range(workers)
-    ]
-    for process in processes:
-        process.start()
-    rates = [answers.get(timeout=300) for _ in processes]
-    for process in processes:
-        process.join()
-    return sum(rates)
-
-
-def _replay(task: str, data: Path, barrier: Barrier, answers: Any) -> None:
-    import gymnasium
-    import ogbench  # noqa: F401 - registers the environments
-
-    gymnasium.logger.min_level = gymnasium.logger.ERROR  # float64 bounds, at every construction
-
-    env_id = recipe_for(task).env_id
-    mode = {} if "maze" in env_id else {"mode": "data_collection"}
-    env = gymnasium.make(env_id, terminate_at_goal=False, max_episode_steps=1 << 30, **mode)
-    plain = env.unwrapped  # without the checks that Gymnasium wraps around it
-    actions = np.load(data)["actions"].astype(np.float64)
-    plain.reset(seed=0)
-    for action in actions[:50]:
-        plain.step(action)
-    barrier.wait()
-    start, count = time.perf_counter(), 0
-    for action in itertools.cycle(actions):
-        if count % 1001 == 0:
-            plain.reset(seed=count)
-            if time.perf_counter() - start > SECONDS:
-                break
-        plain.step(action)
-        count += 1
-    answers.put(count / (time.perf_counter() - start))

@@ -56,18 +56,22 @@ def _gatherer(trajectories: Trajectories, source: Trajectories | Window):
     """A function that gathers one batch: s, a, s', and a future state as the goal."""
     rng = np.random.default_rng(0)
 
-    def gather() -> int:
+    def gather() -> None:
         rows, ends = source.draw_transitions(BATCH, rng)
         ahead = (rng.random(BATCH) ** 2 * 200).astype(np.int64) + 1
         goals = np.minimum(rows + ahead, ends)
-        observations = trajectories.observations
-        _ = observations[rows], trajectories.actions[rows], observations[rows + 1]
-        _ = observations[goals]
+        states, actions = trajectories.observations, trajectories.actions
+        _ = states.take(rows, 0), actions.take(rows, 0), states.take(rows + 1, 0)
+        _ = states.take(goals, 0)
         if isinstance(source, Window):
-            source.advance()
-        return 1
+            source.advance(BATCH)
 
-    return gather
+    def several() -> int:  # a window moves every few batches: that must be in every measurement
+        for _ in range(20):
+            gather()
+        return 20
+
+    return several
 
 
 def _in_own_process(path: Path, kind: str) -> dict[str, float]:

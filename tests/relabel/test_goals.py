@@ -200,4 +200,4 @@ def test_windowed_batches_advance() -> None:
     rng = Generators.from_seed(0)
     for _ in range(10):
         assert sampler.sample(32, rng).states.shape == (32, 4)
-    assert window.advances == 10
+    assert window.drawn == 320

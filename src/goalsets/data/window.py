@@ -3,9 +3,10 @@
 A batch of random transitions touches a page of the file for every row. Once the pages are mapped
 that costs nothing, but they stay mapped, until the whole file counts as resident memory; and while
 they are on disk, each one is a random read. So transitions are drawn from a *window*: some hundred
-blocks of whole episodes, picked at random, of which the oldest is replaced after every few
-batches. Over one turn every block spends the same time in the window, so that every
-transition is drawn equally often; within a window draws are independent.
+blocks of whole episodes, picked at random, of which the oldest is replaced when as many
+transitions have been drawn as a block holds. One turn through all blocks is thus one epoch; every
+block spends the same time in the window, so that every transition is drawn equally often; and
+within a window draws are independent.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ _POPULATE = 22
 class Window:
     """A rotating choice of blocks, with the same draws as `Trajectories`.
 
-    It is a function of its seed and of how often it was advanced, so that a resumed run sees
-    what an undisturbed one would.
+    It is a function of its seed and of how many transitions were drawn, so that a resumed run
+    sees what an undisturbed one would.
 
     Args:
         trajectories: The data.
         seed: Chooses the order of the blocks.
         window_bytes: How much of the observations may be in the window.
         block_bytes: How much of them makes a block.
-        advances: How often the window has been advanced, when a run is resumed.
+        drawn: How many transitions have been drawn already, when a run is resumed.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class Window:
         *,
         window_bytes: int = 128 * MEBIBYTE,
         block_bytes: int = MEBIBYTE // 2,
-        advances: int = 0,
+        drawn: int = 0,
     ) -> None:
         """Divide the episodes into blocks and open the window."""
         if not 0 < block_bytes <= window_bytes:
@@ -57,13 +58,14 @@ class Window:
             )
         self.trajectories = trajectories
         self.seed = seed
-        self.advances = advances
+        self.drawn = drawn
         self._edges = _block_edges(trajectories, block_bytes)
         blocks = len(self._edges) - 1
         self.size = min(blocks, window_bytes // block_bytes)
         self._before = trajectories.offsets[self._edges] - self._edges
         self._transitions = np.diff(self._before)
         self._orders: dict[int, NDArray[np.int64]] = {}
+        self._moves = drawn // self._transitions_a_block
         self._enter()
 
     @property
@@ -71,16 +73,22 @@ class Window:
         """Whether the data fits into the window, so that it never moves."""
         return self.size == len(self._edges) - 1
 
-    def advance(self) -> None:
-        """Replace the oldest block by the next one; call it once in a batch."""
+    def advance(self, count: int) -> None:
+        """Say that a batch of `count` transitions was drawn; old blocks may make way."""
+        self.drawn += count
         if self.covers_everything:
             return
-        oldest = int(self._blocks[0])
-        self.advances += 1
-        self._enter()
-        if oldest not in self._blocks:
-            self._advise(oldest, mmap.MADV_DONTNEED)
-        self._advise(int(self._blocks[-1]), _POPULATE)
+        while self._moves < self.drawn // self._transitions_a_block:
+            oldest = int(self._blocks[0])
+            self._moves += 1
+            self._enter()
+            if oldest not in self._blocks:
+                self._advise(oldest, mmap.MADV_DONTNEED)
+            self._advise(int(self._blocks[-1]), _POPULATE)
+
+    @property
+    def _transitions_a_block(self) -> int:
+        return max(1, int(self._before[-1]) // len(self._transitions))
 
     def draw_transitions(self, count: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
         """Draw transitions of the window uniformly: rows, and last rows of their episodes."""
@@ -94,7 +102,7 @@ class Window:
         return self.draw_transitions(count, rng)[0]
 
     def _enter(self) -> None:
-        self._blocks = self._sequence(self.advances, self.size)
+        self._blocks = self._sequence(self._moves, self.size)
         self._cumulative = np.concatenate([[0], np.cumsum(self._transitions[self._blocks])])
         self._first = self._before[self._blocks]
 

@@ -98,20 +98,21 @@ class Sampler:
         # One draw for both: a distribution's fixed costs are paid once.
         masks = self.queries.sample(self.layout, 2 * batch_size, rng.queries)
         observations = self.trajectories.observations
-        states, next_states = observations[rows], observations[rows + 1]
-        references = observations[value_rows]
+        # `take` copies whole rows, where indexing with an array goes number by number.
+        states, next_states = observations.take(rows, 0), observations.take(rows + 1, 0)
+        references = observations.take(value_rows, 0)
         value_masks, actor_masks = masks[:batch_size], masks[batch_size:]
         batch = Batch(
             states=states,
-            actions=self.trajectories.actions[rows],
+            actions=self.trajectories.actions.take(rows, 0),
             next_states=next_states,
             value_goals=Goals(references, value_masks, value_steps),
-            actor_goals=Goals(observations[actor_rows], actor_masks, actor_steps),
+            actor_goals=Goals(observations.take(actor_rows, 0), actor_masks, actor_steps),
             at_goal=self._label(states, references, value_masks, rows, value_rows),
             next_at_goal=self._label(next_states, references, value_masks, rows + 1, value_rows),
         )
         if self.window is not None:
-            self.window.advance()
+            self.window.advance(batch_size)
         return batch
 
     def _label(
