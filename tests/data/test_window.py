@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from goalsets import GoalsetsError
+from goalsets import Episode, GoalsetsError
 from goalsets.data.store import Store
 from goalsets.data.trajectories import Trajectories
 from goalsets.data.window import Window
@@ -80,3 +80,36 @@ def test_sizes_are_checked() -> None:
     trajectories = Trajectories.from_episodes(make_episodes([9]))
     with pytest.raises(GoalsetsError, match="needs 0 < block_bytes <= window_bytes, got 8 and 4"):
         Window(trajectories, seed=0, block_bytes=8, window_bytes=4)
+
+
+def resident_kilobytes(file: Path) -> int:
+    """How much of a mapped file is resident in this process, as the kernel counts it."""
+    total, ours = 0, False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if "-" in line.split(" ", 1)[0]:  # the first line of a mapping
+            ours = line.endswith(str(file))
+        elif ours and line.startswith("Rss:"):
+            total += int(line.split()[1])
+    return total
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs Linux's /proc")
+def test_memory_stays_small(tmp_path: Path) -> None:
+    """The pages of blocks that left the window are given back."""
+    rng = np.random.default_rng(0)
+    states = rng.random((2_001, 28), dtype=np.float32)
+    actions = np.zeros((2_000, 5), dtype=np.float32)
+    episodes = [Episode(states, actions)] * 200
+    write_store(tmp_path / "s", episodes)
+    store = Store.open(tmp_path / "s", mapped=True)
+    (file,) = tmp_path.glob("s/data-*/observations.npy")
+    sizes = {"block_bytes": 1 << 18, "window_bytes": 1 << 21}
+    window = Window(store.train, seed=0, **sizes)
+    largest = 0
+    for _ in range(400):
+        rows, _ = window.draw_transitions(1024, rng)
+        store.train.observations.take(rows, 0)
+        window.advance(1024)
+        largest = max(largest, resident_kilobytes(file))
+    assert window.drawn > store.train.num_transitions, "the window should turn once"
+    assert largest < file.stat().st_size / 1024 / 4
