@@ -38,6 +38,16 @@ def test_draws_come_from_the_window_and_all_of_it_in_a_turn() -> None:
     np.testing.assert_allclose(blocks, blocks.mean(), rtol=0.4)
 
 
+def test_states_are_drawn_independently_of_transitions() -> None:
+    """Random goals must not follow the order in which transitions come."""
+    trajectories = Trajectories.from_episodes(make_episodes([9] * 40))
+    window = Window(trajectories, seed=0, block_bytes=20 * ROW, window_bytes=200 * ROW)
+    rng = np.random.default_rng(0)
+    rows, _ = window.draw_transitions(5_000, rng)
+    states = window.draw_states(5_000, rng)
+    assert abs(np.corrcoef(rows, states)[0, 1]) < 0.06
+
+
 def test_it_is_a_function_of_seed_and_advances() -> None:
     trajectories = Trajectories.from_episodes(make_episodes([9, 4, 13] * 20))
     sizes = {"block_bytes": 20 * ROW, "window_bytes": 100 * ROW}

@@ -93,18 +93,27 @@ class Window:
     def draw_transitions(self, count: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
         """Draw transitions of the window uniformly: rows, and last rows of their episodes."""
         drawn = rng.integers(0, self._cumulative[-1], count)
-        place = np.searchsorted(self._cumulative, drawn, side="right") - 1
-        within = drawn - self._cumulative[place]
-        return self.trajectories.locate(self._first[place] + within)
+        # In the order of the blocks, memory is read from page to page instead of back and forth;
+        # the order within a batch means nothing.
+        drawn.sort()
+        return self._locate(drawn)
 
     def draw_states(self, count: int, rng: np.random.Generator) -> Rows:
-        """Draw states of the window uniformly, but for the last ones of episodes."""
-        return self.draw_transitions(count, rng)[0]
+        """Draw states of the window uniformly, but for the last ones of episodes.
+
+        They are not sorted: they are paired with transitions that are.
+        """
+        return self._locate(rng.integers(0, self._cumulative[-1], count))[0]
+
+    def _locate(self, drawn: Rows) -> tuple[Rows, Rows]:
+        place = np.searchsorted(self._cumulative, drawn, side="right") - 1
+        return self.trajectories.locate(drawn + self._shift[place])
 
     def _enter(self) -> None:
         self._blocks = self._sequence(self._moves, self.size)
         self._cumulative = np.concatenate([[0], np.cumsum(self._transitions[self._blocks])])
-        self._first = self._before[self._blocks]
+        # What turns a transition of the window into one of the data, for each block.
+        self._shift = self._before[self._blocks] - self._cumulative[:-1]
 
     def _sequence(self, start: int, count: int) -> NDArray[np.int64]:
         """A stretch of the endless sequence of random permutations of the blocks."""
