@@ -11,11 +11,11 @@ from torch.nn import functional as F
 from goalsets.condition import GoalSetConditioner
 from goalsets.learners import LEARNERS, BatchTensors, GoalTensors, Learner, Problem
 from goalsets.learners.crl import contrast
-from goalsets.learners.gcivl import softplus_inverse
 from goalsets.learners.values import (
     backed_up,
     expectile,
     raise_to_witness,
+    softplus_inverse,
     steps_of_value,
     value_of_steps,
 )

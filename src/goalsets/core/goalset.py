@@ -13,6 +13,7 @@ leading shape, and works on numpy arrays and torch tensors with equal results.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -82,12 +83,7 @@ class GoalSet:
         """
         if self.epsilon is not None:
             return self.distance(states) <= self.epsilon
-        states, reference = self._paired(states)
-        satisfied = None
-        for term in self.query.terms:
-            holds = _term_distance(term, states, reference) <= _known(term)
-            satisfied = holds if satisfied is None else satisfied & holds
-        return satisfied
+        return _conjunction(self.query.terms, *self._paired(states))
 
     def distance(self, states: Array) -> Array:
         """The paper's d_q for states `[..., D]`: mean squared difference where the query looks."""
@@ -146,14 +142,24 @@ def all_terms_hold(layout: StateLayout, states: Array, references: Array, masks:
         masks: `bool[..., D]`.
     """
     xp = namespace(states)
-    terms = Query.all(layout)
-    _check_tolerances_known(terms)
     states = xp.where(masks, states, 0.0)
     references = xp.where(masks, references, 0.0)
-    satisfied = None
-    for term in terms.terms:
-        holds = _term_distance(term, states, references) <= _known(term)
-        satisfied = holds if satisfied is None else satisfied & holds
+    return _conjunction(_all_terms(layout), states, references)
+
+
+@functools.lru_cache(maxsize=64)
+def _all_terms(layout: StateLayout) -> tuple[Term, ...]:
+    """Every term of a layout, kept: relabeling asks for them with every batch."""
+    query = Query.all(layout)
+    _check_tolerances_known(query)
+    return query.terms
+
+
+def _conjunction(terms: Sequence[Term], states: Array, reference: Array) -> Array:
+    """Whether every term holds, `bool[...]`."""
+    satisfied, *others = (_term_distance(t, states, reference) <= _known(t) for t in terms)
+    for holds in others:
+        satisfied = satisfied & holds
     return satisfied
 
 

@@ -31,12 +31,12 @@ from goalsets.learners.base import (
     follow,
     summary,
 )
-from goalsets.learners.gcivl import softplus_inverse
 from goalsets.learners.values import (
     advantage_weights,
     backed_up,
     expectile,
     raise_to_witness,
+    softplus_inverse,
     steps_of_value,
     value_of_steps,
 )

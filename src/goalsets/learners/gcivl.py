@@ -34,6 +34,7 @@ from goalsets.learners.values import (
     backed_up,
     expectile,
     raise_to_witness,
+    softplus_inverse,
     steps_of_value,
     value_of_steps,
 )
@@ -120,10 +121,3 @@ class GCIVL(Learner):
         """Steps that the value stands for."""
         values = -F.softplus(self.value(states, z)).mean(0)
         return steps_of_value(values, self.config.discount)
-
-
-def softplus_inverse(value: float) -> float:
-    """The number whose softplus is `value`."""
-    if value <= 0:
-        raise ValueError(f"a softplus is above 0, got {value}.")
-    return value + float(torch.log(-torch.expm1(torch.tensor(-value, dtype=torch.float64))))

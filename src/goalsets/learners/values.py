@@ -65,3 +65,10 @@ def expectile(advantages: Tensor, errors: Tensor, level: float) -> Tensor:
 def advantage_weights(advantages: Tensor, temperature: float, largest: float) -> Tensor:
     """exp(α · advantage), at most `largest`, without a gradient."""
     return torch.exp(temperature * advantages.detach()).clamp(max=largest)
+
+
+def softplus_inverse(value: float) -> float:
+    """The number whose softplus is `value`."""
+    if value <= 0:
+        raise ValueError(f"a softplus is above 0, got {value}.")
+    return value + float(torch.log(-torch.expm1(torch.tensor(-value, dtype=torch.float64))))
