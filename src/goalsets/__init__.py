@@ -1,5 +1,9 @@
 """goalsets: queryable robot goals."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from goalsets.core import (
     Episode,
     GoalSet,
@@ -11,7 +15,25 @@ from goalsets.core import (
     write_layout,
 )
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from goalsets.policy import Policy
+
 __version__ = "0.1.0"
+
+
+def load(run: str | Path, step: int | None = None) -> Policy:
+    """Load a trained policy.
+
+    Args:
+        run: A run directory.
+        step: A step whose weights were kept; the latest checkpoint unless given.
+    """
+    from goalsets.train.run import load  # torch is imported only by those who need it
+
+    return load(run, step)
+
 
 __all__ = [
     "Episode",
@@ -21,6 +43,7 @@ __all__ = [
     "Query",
     "StateLayout",
     "__version__",
+    "load",
     "read_layout",
     "write_layout",
 ]

@@ -92,11 +92,17 @@ class GoalSetConditioner(nn.Module):
                     f"{None if bank is None else list(bank.shape)}."
                 )
             self.register_buffer("bank", bank)
+            self._generator = torch.Generator()
         else:
             start = torch.zeros(2, state_dim)
             if fill == "learned":
                 nn.init.trunc_normal_(start, std=_INITIAL_FILL)
             self.fills = nn.Parameter(start, requires_grad=fill == "learned")
+
+    def reseed(self, seed: int) -> None:
+        """Decide what a random fill draws next; training does before each step."""
+        if self.fill == "random":
+            self._generator.manual_seed(seed)
 
     def forward(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
         """States, goals and boolean masks `[B, D]` give `[B, 3 D]`."""
@@ -113,5 +119,5 @@ class GoalSetConditioner(nn.Module):
             return self.fills[0], self.fills[1]
         if not self.training:  # the same question must get the same answer
             return self.bank[0], self.bank[-1]
-        rows = torch.randint(len(self.bank), (2, *states.shape[:-1]))
+        rows = torch.randint(len(self.bank), (2, *states.shape[:-1]), generator=self._generator)
         return self.bank[rows[0]], self.bank[rows[1]]

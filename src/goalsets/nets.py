@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -25,23 +27,14 @@ TRUNK_LAYERS = 4
 
 
 class Dense(nn.Module):
-    """A linear layer for each of E networks: `[E, B, in]` gives `[E, B, out]`."""
+    """The weights of a linear layer for each of E networks: `[E, out, in]` and `[E, 1, out]`."""
 
     def __init__(self, ensemble: int, in_dim: int, out_dim: int) -> None:
         """Draw Xavier-uniform weights for each network, and zero biases."""
         super().__init__()
         bound = math.sqrt(6.0 / (in_dim + out_dim))
-        self.weight = nn.Parameter(torch.empty(ensemble, in_dim, out_dim).uniform_(-bound, bound))
+        self.weight = nn.Parameter(torch.empty(ensemble, out_dim, in_dim).uniform_(-bound, bound))
         self.bias = nn.Parameter(torch.zeros(ensemble, 1, out_dim))
-
-    def forward(self, x: Tensor, frozen: bool = False) -> Tensor:
-        """Multiply and add."""
-        weight, bias = self.weight, self.bias
-        if frozen:
-            weight, bias = weight.detach(), bias.detach()
-        if len(weight) == 1:  # one network: a plain product is faster than a batch of one
-            return torch.addmm(bias[0], x[0], weight[0])[None]
-        return torch.baddbmm(bias, x.expand(len(weight), -1, -1), weight)
 
 
 class MLP(nn.Module):
@@ -53,15 +46,77 @@ class MLP(nn.Module):
         """Create `layers` hidden layers and the output layer."""
         super().__init__()
         widths = [in_dim, *[hidden] * layers, out_dim]
-        pairs = itertools.pairwise(widths[:-1])
-        self.hidden = nn.ModuleList(Dense(ensemble, before, after) for before, after in pairs)
-        self.last = Dense(ensemble, widths[-2], widths[-1])
+        self.layers = nn.ModuleList(Dense(ensemble, *pair) for pair in itertools.pairwise(widths))
+
+    @property
+    def last(self) -> Dense:
+        """The output layer."""
+        layer = self.layers[-1]
+        assert isinstance(layer, Dense)
+        return layer
 
     def forward(self, x: Tensor, frozen: bool = False) -> Tensor:
         """`[E or 1, B, in]` gives `[E, B, out]`."""
-        for layer in self.hidden:
-            x = F.gelu(layer(x, frozen))
-        return self.last(x, frozen)
+        weights = [p.detach() if frozen else p for p in self.parameters()]
+        if torch.is_grad_enabled():
+            return _Chain.apply(x, *weights)  # pyright: ignore[reportReturnType]
+        for weight, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
+            x = torch.ops.aten.gelu_(_affine(x, weight, bias))  # nobody needs what went in
+        return _affine(x, *weights[-2:])
+
+
+class _Chain(torch.autograd.Function):
+    """All layers of an `MLP` as one node of the graph.
+
+    Autograd would give the same gradients. It would also multiply narrow outputs in the slow order
+    (a head with one output cost as much as a fifth of a hidden layer), and write every gradient of
+    a GELU to new memory.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, *weights: Tensor) -> Tensor:  # noqa: ANN401
+        inputs, before = [x], list[Tensor]()
+        for weight, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
+            before.append(_affine(inputs[-1], weight, bias))
+            inputs.append(F.gelu(before[-1]))
+        ctx.save_for_backward(*weights[::2], *inputs, *before)
+        return _affine(inputs[-1], *weights[-2:])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        saved, count = ctx.saved_tensors, (len(ctx.saved_tensors) + 1) // 3
+        weights, inputs, before = saved[:count], saved[count : 2 * count], saved[2 * count :]
+        grad, found = grads[0], list[Tensor | None]()
+        for layer in reversed(range(count)):
+            trained = ctx.needs_input_grad[1 + 2 * layer]
+            found.append(grad.sum(1, keepdim=True) if trained else None)
+            found.append(torch.bmm(grad.mT, _expand(inputs[layer], grad)) if trained else None)
+            if layer == 0 and not ctx.needs_input_grad[0]:
+                return None, *reversed(found)
+            grad = _through(grad, weights[layer])
+            if layer > 0:
+                torch.ops.aten.gelu_backward.grad_input(grad, before[layer - 1], grad_input=grad)
+        if len(inputs[0]) < len(grad):  # one input went to all networks
+            grad = grad.sum(0, keepdim=True)
+        return grad, *reversed(found)
+
+
+def _affine(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """X Wᵀ + b for each network."""
+    if len(weight) == 1:  # one network: a plain product is faster than a batch of one
+        return F.linear(x[0], weight[0], bias[0, 0])[None]
+    if weight.shape[1] == 1:  # a batched product with one column is several times slower
+        return torch.linalg.vecdot(x, weight)[..., None] + bias
+    return torch.baddbmm(bias, _expand(x, weight), weight.mT)
+
+
+def _through(grad: Tensor, weight: Tensor) -> Tensor:
+    """The gradient of `_affine` to its input, in memory of its own."""
+    return grad * weight if weight.shape[1] == 1 else torch.bmm(grad, weight)
+
+
+def _expand(x: Tensor, like: Tensor) -> Tensor:
+    return x.expand(len(like), -1, -1)
 
 
 class GoalMLP(nn.Module):
@@ -121,6 +176,45 @@ class Actor(GoalMLP):
     def forward(self, x: Tensor, z: Tensor, frozen: bool = False) -> Tensor:
         """Inputs `[B, D]` and `[B, z]` give `[B, A]`."""
         return super().forward(x, z, frozen)[0]
+
+
+class QuickActor:
+    """An `Actor` that shares its weights, stripped for acting.
+
+    For one state, looking up modules and parameters takes longer than multiplying: here they are
+    looked up once. There are no gradients.
+    """
+
+    def __init__(self, actor: Actor) -> None:
+        """Take the views of the weights; they follow the actor as long as it stays in place."""
+        self._encoder = _plain(actor.encoder)
+        self._trunk = _plain(actor.trunk)
+        self._norm = (actor.scale.detach()[0, 0], actor.shift.detach()[0, 0])
+
+    def __call__(self, x: Tensor, z: Tensor) -> Tensor:
+        """Inputs `[B, D]` and `[B, z]` give `[B, A]`."""
+        scale, shift = self._norm
+        h = F.layer_norm(_run_plain(self._encoder, z), scale.shape, scale, shift)
+        return _run_plain(self._trunk, torch.cat((x, h), dim=-1))
+
+
+_Plain = list[tuple[Tensor, Tensor]]
+
+
+def _pairs(mlp: MLP) -> Iterator[tuple[Tensor, Tensor]]:
+    parameters = list(mlp.parameters())
+    return zip(parameters[::2], parameters[1::2], strict=True)
+
+
+def _plain(mlp: MLP) -> _Plain:
+    """The weights `[out, in]` and biases `[out]` of an ensemble of one."""
+    return [(w.detach()[0], b.detach()[0, 0]) for w, b in _pairs(mlp)]
+
+
+def _run_plain(layers: _Plain, x: Tensor) -> Tensor:
+    for weight, bias in layers[:-1]:
+        x = F.gelu(F.linear(x, weight, bias))
+    return F.linear(x, *layers[-1])
 
 
 def log_likelihood(means: Tensor, actions: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalsets.core import GoalsetsError, Query, StateLayout
 from goalsets.data.normaliser import Normaliser
 from goalsets.learners import Learner
+from goalsets.nets import QuickActor
 
 Floats = NDArray[np.float32]
 
@@ -29,8 +30,12 @@ class Policy:
         """Keep the parts."""
         self.learner = learner.eval()
         self.layout = layout
+        self._actor = QuickActor(learner.actor)
         self._normaliser = normaliser
+        # A robot asks the same question at every step: its mask is looked up, not parsed again.
+        self._masks: dict[str | Query, torch.Tensor] = {}
 
+    @torch.inference_mode()
     def act(
         self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
     ) -> Floats:
@@ -45,21 +50,23 @@ class Policy:
             `[A]` or `[B, A]`, within [-1, 1].
         """
         states, z, single = self._prepare(observation, goal, query)
-        with torch.inference_mode():
-            actions = self.learner.actor(states, z).numpy()
-        actions = np.clip(self._normaliser.raw_actions(actions), -1.0, 1.0)
+        actions = self._normaliser.raw_actions(self._actor(states, z).numpy())
+        np.clip(actions, -1.0, 1.0, out=actions)
         return actions[0] if single else actions
 
+    @torch.inference_mode()
     def distance(
         self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
     ) -> Floats:
-        """Predict the steps to the goal set, `[]` or `[B]`; not every learner can tell."""
+        """Predict how far the goal set is, `[]` or `[B]`; not every learner can tell.
+
+        In steps for GCDL, GCIVL and GCIQL. CRL gives a score without a unit: lower is nearer.
+        """
         states, z, single = self._prepare(observation, goal, query)
-        with torch.inference_mode():
-            steps = self.learner.distance(states, z)
+        steps = self.learner.distance(states, z)
         if steps is None:
             raise GoalsetsError(
-                f"{type(self.learner).__name__} learns no distance: ask GCDL, GCIVL or GCIQL."
+                f"{type(self.learner).__name__} learns no distance: ask GCDL, GCIVL, GCIQL or CRL."
             )
         found = steps.numpy()
         return found[0] if single else found
@@ -71,17 +78,14 @@ class Policy:
         goals = self._checked("goal", goal)
         masks = self._mask(query)
         single = states.ndim == 1 and goals.ndim == 1 and masks.ndim == 1
-        rows = max(len(np.atleast_2d(x)) for x in (states, goals, masks))
-        for name, array in (("observation", states), ("goal", goals), ("query", masks)):
-            if array.ndim == 2 and len(array) not in (1, rows):
-                raise GoalsetsError(f"{name} has {len(array)} rows where others have {rows}.")
+        rows = 1 if single else _rows(states, goals, masks)
         shape = (rows, self.layout.dim)
-        standard = [
-            torch.from_numpy(np.broadcast_to(x, shape).copy())  # torch wants its own to write to
-            for x in (self._normaliser.states(states), self._normaliser.states(goals), masks)
-        ]
-        with torch.inference_mode():
-            return standard[0], self.learner.conditioner(*standard), single
+        parts = (
+            torch.from_numpy(self._normaliser.states(states)).expand(shape),
+            torch.from_numpy(self._normaliser.states(goals)).expand(shape),
+            masks.expand(shape),
+        )
+        return parts[0], self.learner.conditioner(*parts), single
 
     def _checked(self, name: str, values: ArrayLike) -> Floats:
         array = np.asarray(values, dtype=np.float32)
@@ -92,17 +96,12 @@ class Policy:
             )
         return array
 
-    def _mask(self, query: str | Query | ArrayLike) -> NDArray[np.bool_]:
-        if isinstance(query, str):
-            query = Query.parse(query, self.layout)
-        if isinstance(query, Query):
-            if query.layout != self.layout:
-                raise GoalsetsError(
-                    f"the query is over layout {query.layout.name!r}, the policy over "
-                    f"{self.layout.name!r}."
-                )
-            return query.mask
-        masks = np.asarray(query, dtype=np.bool_)
+    def _mask(self, query: str | Query | ArrayLike) -> torch.Tensor:
+        if isinstance(query, str | Query):
+            if query not in self._masks:
+                self._masks[query] = torch.from_numpy(self._parse(query).mask.copy())
+            return self._masks[query]
+        masks = np.array(query, dtype=np.bool_)
         if masks.ndim not in (1, 2) or masks.shape[-1] != self.layout.dim:
             raise GoalsetsError(
                 f"a mask needs shape [{self.layout.dim}] or [B, {self.layout.dim}], got "
@@ -110,4 +109,27 @@ class Policy:
             )
         if not masks.any(axis=-1).all():
             raise GoalsetsError("an empty query has no goal: a mask needs an active coordinate.")
-        return masks
+        return torch.from_numpy(masks)
+
+    def _parse(self, query: str | Query) -> Query:
+        if isinstance(query, str):
+            return Query.parse(query, self.layout)
+        if query.layout != self.layout:
+            raise GoalsetsError(
+                f"the query is over layout {query.layout.name!r}, the policy over "
+                f"{self.layout.name!r}."
+            )
+        return query
+
+
+def _rows(states: Floats, goals: Floats, masks: torch.Tensor) -> int:
+    """How many answers are asked for; what has one row is shared by all of them."""
+    counts = {
+        name: len(array) if array.ndim == 2 else 1
+        for name, array in (("observation", states), ("goal", goals), ("query", masks))
+    }
+    rows = max(counts.values())
+    for name, count in counts.items():
+        if count not in (1, rows):
+            raise GoalsetsError(f"{name} has {count} rows where others have {rows}.")
+    return rows

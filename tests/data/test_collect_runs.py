@@ -24,6 +24,7 @@ import pytest
 from goalsets.cli.data_collect import collect as command
 from goalsets.data.collect import RECIPES, CollectError, Collection, collect, shards
 from goalsets.data.collect.progress import Screen, Silence
+from goalsets.workers import WorkerError
 
 MAZE = "pointmaze-medium-navigate-v0"
 SHORT = replace(RECIPES[MAZE], length=50)
@@ -288,7 +289,7 @@ def test_two_deaths_at_one_episode_are_too_many(tmp_path):
     killer = threading.Thread(target=kill_all)
     killer.start()
     try:
-        with pytest.raises(CollectError, match="two workers died at the train episode 0"):
+        with pytest.raises(WorkerError, match="two workers died at the train episode 0"):
             small(tmp_path)
     finally:
         over.set()
@@ -299,7 +300,7 @@ def test_two_deaths_at_one_episode_are_too_many(tmp_path):
 def test_an_exception_in_a_worker_is_shown(tmp_path):
     notes = Notes()
     broken = replace(SHORT, env_id="pointmaze-nowhere-v0")
-    with pytest.raises(CollectError, match="(?s)two workers died .*Traceback.*pointmaze-nowhere"):
+    with pytest.raises(WorkerError, match="(?s)two workers died .*Traceback.*pointmaze-nowhere"):
         small(tmp_path, recipe=broken, watch=notes)
     assert len(notes.said) == 1
 

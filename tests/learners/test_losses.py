@@ -54,9 +54,9 @@ def alone(net: torch.nn.Module, member: int, x: torch.Tensor, z: torch.Tensor) -
     """One network of an ensemble, written out with plain linear layers."""
 
     def run(mlp: torch.nn.Module, y: torch.Tensor) -> torch.Tensor:
-        for layer in mlp.hidden:
-            y = F.gelu(y @ layer.weight[member] + layer.bias[member])
-        return y @ mlp.last.weight[member] + mlp.last.bias[member]
+        for layer in mlp.layers[:-1]:
+            y = F.gelu(y @ layer.weight[member].T + layer.bias[member])
+        return y @ mlp.last.weight[member].T + mlp.last.bias[member]
 
     h = run(net.encoder, z)
     h = (h - h.mean(-1, keepdim=True)) / (h.var(-1, unbiased=False, keepdim=True) + 1e-5).sqrt()

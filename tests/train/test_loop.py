@@ -19,9 +19,10 @@ from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tabletop import collect, tabletop_layout
 from goalsets.learners import LEARNERS
 from goalsets.train.build import Frame, draw_bank, make_learner, make_sampler
-from goalsets.train.checkpoint import CheckpointError
+from goalsets.train.checkpoint import CHECKPOINT, CheckpointError
 from goalsets.train.config import SCHEMES, TrainConfig
-from goalsets.train.loop import CHECKPOINT, METRICS, DivergedError, Trainer
+from goalsets.train.log import METRICS, CsvLog
+from goalsets.train.loop import DivergedError, Trainer
 
 
 def make_trainer(config: TrainConfig, directory: Path | None, **settings: int) -> Trainer:
@@ -31,7 +32,10 @@ def make_trainer(config: TrainConfig, directory: Path | None, **settings: int) -
     frame = Frame(tabletop_layout(1), normaliser, horizon=30)
     learner = make_learner(config, frame, draw_bank(config, data))
     sampler = make_sampler(config, frame, data)
-    return Trainer(config, learner, sampler, directory, **settings)
+    trainer = Trainer(config, learner, sampler, directory, **settings)
+    if directory is not None:
+        trainer.logs = [CsvLog(directory, trainer.progress.step)]
+    return trainer
 
 
 def config(**changes: object) -> TrainConfig:
@@ -51,7 +55,7 @@ def assert_equal(left: dict[str, torch.Tensor], right: dict[str, torch.Tensor]) 
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_resuming_is_exact(learner: str, tmp_path: Path) -> None:
-    run = config(learner=learner)
+    run = config(learner=learner, schedule="cosine", fill="random")
     alone = make_trainer(run, None)
     alone.run()
     first = make_trainer(run, tmp_path, checkpoint_every=10)

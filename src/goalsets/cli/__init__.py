@@ -49,13 +49,16 @@ def _run(verbs: Verbs, words: list[str], program: str, description: str) -> None
 
 
 def _verbs() -> Verbs:
-    from goalsets.cli import query, quickstart, tasks
+    from goalsets.cli import eval as evaluation
+    from goalsets.cli import query, quickstart, tasks, train
 
     return {
         "data": data,
+        "eval": evaluation.eval_,
         "query": query.query,
         "quickstart": quickstart.quickstart,
         "tasks": tasks.tasks,
+        "train": train.train,
     }
 
 

@@ -103,6 +103,14 @@ class CRL(Learner):
         actor_loss, actor_metrics = self.actor_loss(batch)
         return critic_loss + actor_loss, {**critic_metrics, **actor_metrics}
 
+    def distance(self, states: Tensor, z: Tensor) -> Tensor:
+        """A score without a unit: − min_j f_j(s, π(s, ψ), g). Lower is nearer."""
+        pairs = torch.cat((states, self.clamp(self.actor(states, z))), dim=-1)
+        # A goal input ends with what it says of the goal alone.
+        goals = z if self.config.state_in_goal else z[..., -self._goal_only_dim() :]
+        scores = (self.phi(pairs) * self.psi(goals)).sum(-1) / math.sqrt(self.config.latent_dim)
+        return -scores.amin(0)
+
 
 class Encoder(nn.Module):
     """Two MLPs, each followed by a layer norm: `[B, n]` gives `[2, B, d]`."""

@@ -78,6 +78,11 @@ def draw_bank(config: TrainConfig, data: Trajectories) -> torch.Tensor | None:
     return torch.from_numpy(data.observations[data.draw_states(_BANK, rng)])
 
 
+def placeholder_bank(config: TrainConfig, frame: Frame) -> torch.Tensor | None:
+    """Room for a bank that a checkpoint will fill."""
+    return None if config.fill != "random" else torch.zeros(_BANK, frame.layout.dim)
+
+
 def _make_conditioner(
     config: TrainConfig, layout: StateLayout, bank: torch.Tensor | None
 ) -> nn.Module:

@@ -7,6 +7,7 @@ the old checkpoint or the new one.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from goalsets.core import GoalsetsError
 from goalsets.learners import Learner
 from goalsets.relabel.sampler import Generators
 
+CHECKPOINT = "checkpoint.safetensors"
 _LEARNER, _OPTIMISER = "learner.", "optimiser."
 
 
@@ -46,14 +48,29 @@ def save_checkpoint(
     progress: Progress,
 ) -> None:
     """Write a checkpoint in one step."""
-    tensors = {_LEARNER + name: value for name, value in learner.state_dict().items()}
+    tensors = _learner_tensors(learner)
     tensors |= {_OPTIMISER + name: value for name, value in _optimiser_tensors(learner, optimiser)}
-    header = {
-        "step": str(progress.step),
-        "seconds": repr(progress.seconds),
+    generators = {
         "goals": json.dumps(rng.goals.bit_generator.state),
         "queries": json.dumps(rng.queries.bit_generator.state),
     }
+    _write(path, tensors, {**_header(progress), **generators})
+
+
+def save_weights(path: Path, learner: Learner, progress: Progress) -> None:
+    """Write a learner's weights alone, in one step: enough to act, not to go on training."""
+    _write(path, _learner_tensors(learner), _header(progress))
+
+
+def _learner_tensors(learner: Learner) -> dict[str, torch.Tensor]:
+    return {_LEARNER + name: value for name, value in learner.state_dict().items()}
+
+
+def _header(progress: Progress) -> dict[str, str]:
+    return {"step": str(progress.step), "seconds": repr(progress.seconds)}
+
+
+def _write(path: Path, tensors: dict[str, torch.Tensor], header: dict[str, str]) -> None:
     temporary = path.with_suffix(".tmp")
     try:
         save_file({n: t.detach().contiguous() for n, t in tensors.items()}, temporary, header)
@@ -61,8 +78,11 @@ def save_checkpoint(
             os.fsync(file.fileno())
         temporary.replace(path)
     except (OSError, SafetensorError) as error:
-        temporary.unlink(missing_ok=True)
-        raise CheckpointError(f"cannot write the checkpoint {path}: {error}") from error
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise CheckpointError(
+            f"cannot write {path}: {error}. What was there before is still there."
+        ) from error
 
 
 def load_checkpoint(

@@ -50,13 +50,18 @@ class TrainConfig:
     batch_size: int = 8192
     """Transitions in a step."""
     learning_rate: float = 8e-4
-    """AdamW's."""
+    """AdamW's, at the start."""
+    schedule: Literal["constant", "cosine"] = "constant"
+    """Whether the learning rate stays, or falls to zero along half a cosine by the last step: in
+    a short run the last policy is then not the one of a chance moment."""
     weight_decay: float = 1e-2
     """AdamW's; the library's default, as in the released code."""
     clip: float | None = 1.0
     """Largest gradient norm; None does not clip."""
     clip_apart: bool = False
     """Clip each network by itself: one's large gradient then does not shrink the others'."""
+    horizon: int | None = None
+    """H_max: how many steps ahead a goal may lie; the task's unless given."""
     labels: Literal["predicate", "terms", "identity"] = "predicate"
     """What counts as being at a goal: see `goalsets.relabel.labels`."""
     epsilon: float = 0.02

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import csv
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
 from torch import nn
 
+from goalsets.condition import GoalSetConditioner
 from goalsets.core import GoalsetsError
 from goalsets.learners import BatchTensors, Learner
 from goalsets.relabel.sampler import Generators, Sampler
-from goalsets.train.checkpoint import Progress, load_checkpoint, save_checkpoint
+from goalsets.train.checkpoint import CHECKPOINT, Progress, load_checkpoint, save_checkpoint
 from goalsets.train.config import TrainConfig
+from goalsets.train.log import Log
 
-CHECKPOINT = "checkpoint.safetensors"
-METRICS = "metrics.csv"
 _LARGEST = 1e12
 """No metric of a healthy run is near this; and nothing compares with what is not a number."""
 
@@ -34,6 +34,7 @@ class Trainer:
         learner: With fresh weights; a checkpoint in `directory` replaces them.
         sampler: Where batches come from.
         directory: The run directory; None keeps nothing, for tests.
+        logs: Where metrics go.
         log_every: Steps between rows of metrics.
         checkpoint_every: Steps between checkpoints.
     """
@@ -45,12 +46,13 @@ class Trainer:
         sampler: Sampler,
         directory: Path | None = None,
         *,
+        logs: Sequence[Log] = (),
         log_every: int = 100,
         checkpoint_every: int = 2_000,
     ) -> None:
         """Create the optimiser and, where there is a checkpoint, go back to it."""
         self.config, self.learner, self.sampler = config, learner, sampler
-        self.directory = directory
+        self.directory, self.logs = directory, logs
         self.log_every, self.checkpoint_every = log_every, checkpoint_every
         self.rng = Generators.from_seed(config.seed)
         self.parameters = [p for p in learner.parameters() if p.requires_grad]
@@ -65,7 +67,6 @@ class Trainer:
             self.progress = load_checkpoint(
                 directory / CHECKPOINT, learner, self.optimiser, self.rng
             )
-            self._forget_later_metrics(directory / METRICS)
 
     def run(
         self,
@@ -88,13 +89,17 @@ class Trainer:
             if step % self.log_every == 0 or step == last:
                 found = {name: float(value) for name, value in metrics.items()}
                 self._check(found)
-                self._record(found)
+                for log in self.logs:
+                    log.record(step, self.progress.seconds, found)
                 if on_step is not None:
                     on_step(step, found)
             if step % self.checkpoint_every == 0 or step == last:
                 self._save()
 
     def _step(self) -> dict[str, torch.Tensor]:
+        self._schedule()
+        if isinstance(self.learner.conditioner, GoalSetConditioner):
+            self.learner.conditioner.reseed((self.config.seed << 40) + self.progress.step)
         batch = BatchTensors.of(self.sampler.sample(self.config.batch_size, self.rng))
         loss, metrics = self.learner.losses(batch)
         self.optimiser.zero_grad(set_to_none=True)
@@ -104,6 +109,13 @@ class Trainer:
         self.learner.after_step()
         metrics["loss"] = loss.detach()
         return metrics
+
+    def _schedule(self) -> None:
+        """Set the learning rate of the step that comes; it depends on nothing but the step."""
+        if self.config.schedule == "cosine":
+            done = self.progress.step / self.config.steps
+            for group in self.optimiser.param_groups:
+                group["lr"] = self.config.learning_rate * 0.5 * (1 + math.cos(math.pi * done))
 
     def _clip(self) -> torch.Tensor:
         """Clip gradients, together or each network's by itself; return the norm before."""
@@ -134,26 +146,3 @@ class Trainer:
             self.directory.mkdir(parents=True, exist_ok=True)
             path = self.directory / CHECKPOINT
             save_checkpoint(path, self.learner, self.optimiser, self.rng, self.progress)
-
-    def _record(self, metrics: dict[str, float]) -> None:
-        if self.directory is None:
-            return
-        self.directory.mkdir(parents=True, exist_ok=True)
-        path = self.directory / METRICS
-        row = {"step": self.progress.step, "seconds": round(self.progress.seconds, 3), **metrics}
-        fresh = not path.exists()
-        with path.open("a", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, row)
-            if fresh:
-                writer.writeheader()
-            writer.writerow(row)
-
-    def _forget_later_metrics(self, path: Path) -> None:
-        """Drop rows that were recorded after the checkpoint; they are about to come again."""
-        if not path.exists():
-            return
-        with path.open(newline="", encoding="utf-8") as file:
-            header, *rows = list(csv.reader(file))
-        kept = [row for row in rows if row and int(row[0]) <= self.progress.step]
-        with path.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([header, *kept])

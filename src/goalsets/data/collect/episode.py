@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.data.collect.behaviour import Driver
+from goalsets.data.collect.behaviour import Driver, make_driver
 from goalsets.data.collect.errors import CollectError
 from goalsets.data.collect.recipes import Recipe
 
@@ -38,6 +39,12 @@ class Job:
     def __str__(self) -> str:
         """Speak of the episode."""
         return f"{self.split} episode {self.index}"
+
+
+def make_collector(recipe: Recipe, seed: int) -> Callable[[Job], Rows]:
+    """Create the environment and its oracles; what comes back collects episodes."""
+    driver = make_driver(recipe)
+    return lambda job: collect_episode(driver, recipe, seed, job)
 
 
 def collect_episode(driver: Driver, recipe: Recipe, seed: int, job: Job) -> Rows:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from goalsets.data.collect.crew import Crew
-from goalsets.data.collect.episode import SPLITS, Split
+from goalsets.data.collect.episode import SPLITS, Split, make_collector
 from goalsets.data.collect.errors import CollectError, CollectStopped
 from goalsets.data.collect.files import explained, join, write_in_one_step, write_json
 from goalsets.data.collect.plan import Plan, differences, versions
@@ -17,6 +15,7 @@ from goalsets.data.collect.progress import Silence, Watch
 from goalsets.data.collect.recipes import Recipe, recipe_for
 from goalsets.data.collect.shards import Shards, read_plan, remove_leftovers
 from goalsets.data.paths import data_dir
+from goalsets.workers import Crew, available_cores
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def collect(
     """
     recipe = recipe or recipe_for(task)
     train = recipe.episodes if episodes is None else episodes
-    workers = available_processors() if workers is None else workers
+    workers = available_cores() if workers is None else workers
     for name, value, least in (("episodes", train, 1), ("workers", workers, 1), ("seed", seed, 0)):
         if value < least:
             raise CollectError(f"{name} must be {least} or more, got {value}.")
@@ -96,13 +95,6 @@ def collect(
                 "Run the same command again to continue."
             ) from None
     return Collection(files.train, files.validation, files.about, len(plan) - before)
-
-
-def available_processors() -> int:
-    """The processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _is_finished(files: Collection, plan: Plan, work: Path) -> bool:
@@ -130,8 +122,8 @@ def _fill(shards: Shards, workers: int, watch: Watch) -> None:
     """Collect the episodes that are not there yet."""
     plan = shards.plan
     watch.begin(shards.finished, len(plan))
-    crew = Crew(plan.recipe, plan.seed, workers, watch.say)
-    episodes = crew.collect(plan.jobs(shards.finished))
+    crew = Crew(make_collector, (plan.recipe, plan.seed), workers, watch.say, "collected")
+    episodes = crew.answer(plan.jobs(shards.finished))
     try:
         for job, rows in episodes:
             shards.add(job, rows)

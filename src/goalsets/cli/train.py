@@ -1,0 +1,217 @@
+"""`goalsets train`: logs become a policy that answers questions."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import tyro
+
+if TYPE_CHECKING:
+    from goalsets.data.store import Store
+    from goalsets.train.log import Log
+    from goalsets.train.run import Run
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """Hyperparameters in place of the preset's."""
+
+    steps: int | None = None
+    """Gradient steps."""
+    batch_size: int | None = None
+    """Transitions in a step."""
+    learning_rate: float | None = None
+    """AdamW's."""
+    schedule: Literal["constant", "cosine"] | None = None
+    """Whether the learning rate stays, or falls along a cosine."""
+    labels: Literal["predicate", "terms", "identity"] | None = None
+    """What counts as being at a goal in relabeling."""
+    fill: Literal["learned", "zero", "random"] | None = None
+    """What stands where a query does not look."""
+    clamp: Literal["environment", "standardised"] | None = None
+    """The units in which the actor's actions are bounded."""
+    horizon: int | None = None
+    """How many steps ahead a state may be a goal."""
+
+
+@dataclass(frozen=True)
+class Looking:
+    """What is kept and looked at on the way."""
+
+    evaluate: Literal["alongside", "afterwards", "never"] = "alongside"
+    """Run the official tasks while training goes on, when it is over, or not at all."""
+    episodes: int = 10
+    """Episodes of each of the five official goals in an evaluation."""
+    keep_every: int | None = None
+    """Steps between weights that are kept and evaluated; by default a quarter of all."""
+    checkpoint_every: int = 1_000
+    """Steps between checkpoints."""
+    log_every: int = 100
+    """Steps between rows of metrics."""
+    wandb: str | None = None
+    """Also log to this project of Weights & Biases."""
+
+
+def train(  # noqa: PLR0913, PLR0917 - the flags of a command
+    task: Annotated[str, tyro.conf.Positional],
+    learner: str = "gcbc",
+    scheme: str = "gs-blockwise",
+    preset: str = "cpu",
+    seed: int = 0,
+    data: Path | None = None,
+    output: Path | None = None,
+    resume: bool = False,
+    set: tuple[str, ...] = (),  # noqa: A002 - what people type
+    threads: int | None = None,
+    overrides: Overrides = Overrides(),  # noqa: B008 - frozen
+    looking: Looking = Looking(),  # noqa: B008 - frozen
+) -> None:
+    """Train a policy from logged data, and evaluate it on the way.
+
+    The run directory holds everything: configuration, layout, weights, metrics and evaluations.
+    Kill it when you like; --resume continues it exactly.
+
+    Args:
+        task: A task, such as cube-single-noisy-v0 ('goalsets tasks' lists them), or the directory
+            of a store of your own.
+        learner: The algorithm: gcbc, gcivl, gciql, gcdl or crl.
+        scheme: How transitions are relabeled: gs-blockwise, gs-semantic and gs-uniform answer any
+            query; her-full only the full state, her-task only the task's.
+        preset: Where hyperparameters come from: cpu (minutes on two cores), paper, released (as
+            the paper's code does it) or ogbench.
+        seed: Decides everything random.
+        data: The store; by default the one in $GOALSETS_DATA or ~/.goalsets/data under the task's
+            name. The tabletop tasks make theirs.
+        output: The run directory; by default runs/TASK/LEARNER-SCHEME-PRESET-sSEED.
+        resume: Continue the run that is there.
+        set: Settings of the learner, such as --set alpha=0.3 witness=true.
+        threads: Threads to compute with; by default one for each processor.
+        overrides: In place of the preset's.
+        looking: What is kept on the way.
+    """
+    import torch
+    from rich.console import Console
+
+    from goalsets.cli.training_screen import TrainingScreen
+    from goalsets.evaluate.alongside import Alongside
+    from goalsets.train.presets import resolve
+    from goalsets.train.session import Pace
+    from goalsets.train.session import train as run_training
+    from goalsets.workers import available_cores
+
+    changed = {k: v for k, v in dataclasses.asdict(overrides).items() if v is not None}
+    config = resolve(
+        task,
+        learner=learner,
+        scheme=scheme,
+        preset=preset,
+        seed=seed,
+        overrides=changed,
+        settings=_settings(set),
+    )
+    store, known = _find_data(task, data)
+    place = output or Path("runs") / Path(task).name / f"{learner}-{scheme}-{preset}-s{seed}"
+    cores = available_cores()
+    torch.set_num_threads(threads or cores)
+    screen = TrainingScreen(
+        Console(stderr=True),
+        looking.evaluate if known else "never",
+        lambda run: Alongside(run, looking.episodes, max(1, cores // 2)),
+    )
+    with screen:
+        try:
+            run = run_training(
+                config,
+                store,
+                place,
+                resume=resume,
+                pace=Pace(
+                    looking.log_every,
+                    looking.checkpoint_every,
+                    looking.keep_every or max(1, config.steps // 4),
+                ),
+                watch=screen,
+                more_logs=_wandb(looking.wandb),
+            )
+            screen.finish()
+        except KeyboardInterrupt:
+            print(
+                f"stopped: {place} has the last checkpoint. Run the same command with --resume "
+                "to continue.",
+                file=sys.stderr,
+            )
+            raise SystemExit(130) from None
+        finally:
+            screen.abandon()
+    print(f"trained {learner} with {scheme} on {task}: {run.path}")
+    print(f"next: goalsets eval {run.path}" if known else f"goalsets.load('{run.path}') acts.")
+
+
+def _find_data(task: str, data: Path | None) -> tuple[Store, bool]:
+    """The store to train on, and whether the task has an environment to evaluate in."""
+    from goalsets.core import GoalsetsError
+    from goalsets.data.paths import data_dir
+    from goalsets.data.store import INDEX, Store
+    from goalsets.envs.tasks import TASKS
+
+    if task not in TASKS and (Path(task) / INDEX).exists():
+        return Store.open(task), False
+    TASKS[task]
+    path = data or data_dir() / task
+    if (path / INDEX).exists():
+        return Store.open(path), True
+    if data is None and task.startswith("tabletop-"):
+        return _make_tabletop(task, path), True
+    raise GoalsetsError(
+        f"there is no data for {task} in {path}. Make it on the spot:\n"
+        f"  goalsets data collect {task}\n  goalsets data import ogbench {task}\n"
+        "or name a store with --data."
+    )
+
+
+def _make_tabletop(task: str, path: Path) -> Store:
+    """Collect the tabletop's data: it takes seconds."""
+    from goalsets.data.writer import write_store
+    from goalsets.envs.tabletop import collect
+    from goalsets.envs.tasks import TASKS
+
+    blocks = 1 if "single" in task else 2
+    train = collect(num_episodes=2_000, episode_length=200, num_blocks=blocks, seed=0)
+    held_out = collect(num_episodes=200, episode_length=200, num_blocks=blocks, seed=1)
+    print(f"collected {len(train):,} episodes of {task}: {path}", file=sys.stderr)
+    return write_store(
+        path,
+        train.episodes(),
+        held_out.episodes(),
+        layout=TASKS[task].layout,
+        source=f"{task}, scripted play",
+    )
+
+
+def _settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """Turn `alpha=0.3` into a setting."""
+    import yaml
+
+    from goalsets.core import GoalsetsError
+
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not (name and equals and value):
+            raise GoalsetsError(f"--set takes settings such as alpha=0.3, got {pair!r}.")
+        settings[name.replace("-", "_")] = yaml.safe_load(value)
+    return settings
+
+
+def _wandb(project: str | None) -> Callable[[Run], Sequence[Log]]:
+    def make(run: Run) -> Sequence[Log]:
+        from goalsets.train.log import WandbLog
+
+        return [WandbLog(run.path, project, dataclasses.asdict(run.config))] if project else []
+
+    return make

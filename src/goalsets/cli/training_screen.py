@@ -1,0 +1,144 @@
+"""What people see while a policy is trained: one live line, or a line now and then."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Literal
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from goalsets.evaluate.alongside import Alongside
+from goalsets.evaluate.stats import Rate
+from goalsets.train.checkpoint import Progress as Reached
+from goalsets.train.run import Run
+
+LINE_INTERVAL = 30.0
+"""Seconds between lines where there is no terminal."""
+_SHOWN = ("loss", "value/mean", "critic/mean", "critic/accuracy", "actor/mse")
+"""Metrics worth a glance; those that a learner has."""
+
+
+When = Literal["alongside", "afterwards", "never"]
+
+
+class TrainingScreen:
+    """Shows a training and its evaluations on a console, as a context manager.
+
+    Args:
+        console: Where to show it.
+        when: When kept weights are evaluated.
+        make_evaluations: Called with the run when it is known.
+        interval: Seconds between lines where there is no terminal.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        when: When,
+        make_evaluations: Callable[[Run], Alongside],
+        interval: float = LINE_INTERVAL,
+    ) -> None:
+        """Show nothing yet."""
+        self._console = console
+        self._interval = interval
+        self._when, self._make_evaluations = when, make_evaluations
+        self._later: list[int] = []
+        self._bar = Progress(
+            TextColumn("training"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[text]}"),
+            console=console,
+            refresh_per_second=2,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+
+    def __enter__(self) -> TrainingScreen:
+        """Take over the last line of a terminal."""
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give it back."""
+        self._bar.stop()
+
+    def begin(self, run: Run, progress: Reached) -> None:
+        """Show where we begin."""
+        self._run, self._first = run, progress
+        self._evaluations = self._make_evaluations(run)
+        self._reported = sum(r["kind"] == "official" for r in run.evaluations())
+        self._spoken = self._started = time.monotonic()
+        total = run.config.steps
+        self._task = self._bar.add_task("", completed=progress.step, total=total, text="")
+        if progress.step:
+            self.say(f"continuing at step {progress.step:,} of {total:,}.")
+
+    def step(self, progress: Reached, metrics: dict[str, float]) -> None:
+        """Show the pace and a few metrics."""
+        text = self._text(progress, metrics)
+        self._bar.update(self._task, completed=progress.step, text=text)
+        now = time.monotonic()
+        if not self._console.is_terminal and now - self._spoken >= self._interval:
+            self._spoken = now
+            self.say(text)
+        self._evaluations.poll()
+        self._report()
+
+    def kept(self, run: Run, progress: Reached) -> None:
+        """Send kept weights to their evaluation."""
+        if self._when == "alongside":
+            self._evaluations.add(progress.step)
+        elif self._when == "afterwards":
+            self._later.append(progress.step)
+
+    def finish(self) -> None:
+        """Wait for the evaluations that are left, and show them."""
+        for step in self._later:
+            self._evaluations.add(step)
+        self._bar.update(self._task, text="waiting for evaluations")
+        while not self._evaluations.wait(seconds=2.0):
+            self._report()
+        self._report()
+
+    def abandon(self) -> None:
+        """Stop evaluations; kept weights can be evaluated later."""
+        self._evaluations.stop()
+
+    def _report(self) -> None:
+        """Print evaluations that have come in."""
+        records = [r for r in self._run.evaluations() if r["kind"] == "official"]
+        for record in records[self._reported :]:
+            self.say(describe(record))
+        self._reported = len(records)
+
+    def say(self, text: str) -> None:
+        """Print a line of its own."""
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+    def _text(self, progress: Reached, metrics: dict[str, float]) -> str:
+        total = self._run.config.steps
+        done = progress.step - self._first.step
+        pace = done / max(time.monotonic() - self._started, 1e-9)
+        left = (total - progress.step) / pace
+        shown = "  ".join(f"{name} {metrics[name]:.3g}" for name in _SHOWN if name in metrics)
+        clock = f"{int(left) // 60}:{int(left) % 60:02d}"
+        return f"{progress.step:,}/{total:,}  {pace:.1f} steps/s  {clock} left  {shown}"
+
+
+def describe(record: dict[str, object]) -> str:
+    """One line for an official evaluation."""
+    count = int(str(record["num_episodes"]))
+    rate = Rate(round(float(str(record["success"])) * count), count)
+    seconds = float(str(record["training_seconds"]))
+    return (
+        f"evaluated step {record['step']:,} ({seconds:.0f} s of training): "
+        f"success {rate}, {count} episodes"
+    )

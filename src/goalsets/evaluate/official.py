@@ -1,0 +1,98 @@
+"""The official evaluation: five goals of the task, judged by the environment itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from goalsets.core import GoalsetsError
+from goalsets.envs.tasks import TASKS
+from goalsets.evaluate.rollout import EpisodeResult, EpisodeSpec, roll_out
+from goalsets.evaluate.stats import Rate
+from goalsets.train.run import Run
+from goalsets.workers import silence
+
+TASK_IDS = (1, 2, 3, 4, 5)
+FIRST_SEED = 1_000_000
+"""Where the seeds of official episodes begin: far from those of data collection."""
+
+
+def official_specs(task: str, episodes: int, first_seed: int = FIRST_SEED) -> list[EpisodeSpec]:
+    """So many episodes of each official goal; every run of a task is given the same."""
+    return [
+        EpisodeSpec(task, task_id, first_seed + 1_000 * task_id + index)
+        for task_id in TASK_IDS
+        for index in range(episodes)
+    ]
+
+
+def evaluate_official(
+    run: Run,
+    step: int | None = None,
+    *,
+    episodes: int = 10,
+    workers: int | None = None,
+    watch: Callable[[int, int, int], None] = silence,
+    say: Callable[[str], None] = silence,
+) -> dict[str, Any]:
+    """Run the official tasks, append the record to the run, and return it.
+
+    Args:
+        run: The run.
+        step: A step whose weights were kept; the latest checkpoint unless given.
+        episodes: Episodes for each of the five goals.
+        workers: Processes.
+        watch: Told the episodes done, all of them, and the successes so far.
+        say: Told of workers that died.
+    """
+    if run.config.task not in TASKS:
+        raise GoalsetsError(
+            f"{run.path} was trained on {run.config.task!r}, which has no environment to run."
+        )
+    if episodes < 1:
+        raise GoalsetsError(f"episodes must be 1 or more, got {episodes}.")
+    progress = run.load(step)[1]
+    specs = official_specs(run.config.task, episodes)
+    results: dict[EpisodeSpec, EpisodeResult] = {}
+    start = time.perf_counter()
+    for spec, result in roll_out(run.path, step, specs, workers=workers, say=say):
+        results[spec] = result
+        watch(len(results), len(specs), sum(r.success for r in results.values()))
+    record = _record(run, specs, results)
+    record |= {
+        "step": progress.step,
+        "training_seconds": round(progress.seconds, 2),
+        "evaluation_seconds": round(time.perf_counter() - start, 2),
+    }
+    run.add_evaluation(record)
+    return record
+
+
+def _record(
+    run: Run, specs: list[EpisodeSpec], results: dict[EpisodeSpec, EpisodeResult]
+) -> dict[str, Any]:
+    rate = Rate.of([results[spec].success for spec in specs])
+    reached = [results[spec].steps for spec in specs if results[spec].success]
+    goals = {
+        str(i): Rate.of([results[s].success for s in specs if s.task_id == i]).value
+        for i in TASK_IDS
+    }
+    return {
+        "kind": "official",
+        "task": run.config.task,
+        "success": rate.value,
+        "interval": list(rate.interval),
+        "num_episodes": rate.episodes,
+        "by_goal": goals,
+        "mean_steps_to_success": sum(reached) / len(reached) if reached else None,
+        "episodes": [
+            {
+                "task_id": spec.task_id,
+                "seed": spec.seed,
+                "success": results[spec].success,
+                "steps": results[spec].steps,
+            }
+            for spec in specs
+        ],
+    }

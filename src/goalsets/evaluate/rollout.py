@@ -1,0 +1,135 @@
+"""Rollouts: whole episodes in parallel processes.
+
+An episode is determined by its specification: task, start, goal and question. Who runs it, when,
+and after what else, changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import GoalSet, Query
+from goalsets.envs.tasks import TASKS
+from goalsets.workers import Crew, available_cores, silence
+
+if TYPE_CHECKING:
+    from goalsets.policy import Policy
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class EpisodeSpec:
+    """One episode, completely."""
+
+    task: str
+    """Whose environment it is."""
+    task_id: int
+    """The official task that it starts from."""
+    seed: int
+    """Decides the start within the official task, and everything random after."""
+    query: str = "task"
+    """What the policy is asked."""
+    goal: tuple[float, ...] | None = None
+    """The reference state. None asks for the official goal, and lets the environment judge."""
+    trace: bool = False
+    """Bring back what happened, step by step."""
+
+    def __str__(self) -> str:
+        """Speak of the episode."""
+        return f"episode of task {self.task_id}, seed {self.seed}, query '{self.query}'"
+
+
+@dataclass(frozen=True)
+class EpisodeResult:
+    """How an episode went."""
+
+    success: bool
+    """Whether the goal set was reached at any step."""
+    steps: int
+    """Steps until then, or all of them."""
+    trace: dict[str, NDArray[Any]] | None = field(default=None, compare=False)
+    """`observations [T+1, D]`, `actions [T, A]`, `goal [D]`, if they were asked for."""
+
+
+def roll_out(
+    run: Path,
+    step: int | None,
+    specs: Sequence[EpisodeSpec],
+    *,
+    workers: int | None = None,
+    say: Callable[[str], None] = silence,
+) -> Generator[tuple[EpisodeSpec, EpisodeResult], None, None]:
+    """Run episodes with a run's policy, and yield them as they are finished.
+
+    Args:
+        run: The run directory.
+        step: A step whose weights were kept; the latest checkpoint unless given.
+        specs: The episodes, each only once.
+        workers: Processes; one for each processor unless given.
+        say: Told of workers that died; their episodes are run again.
+    """
+    count = min(workers or available_cores(), max(1, len(specs)))
+    crew = Crew(make_runner, (run, step), count, say, "run")
+    return crew.answer(specs)
+
+
+def make_runner(run: Path, step: int | None) -> Callable[[EpisodeSpec], EpisodeResult]:
+    """Load a policy in this process, with one thread; what comes back runs episodes."""
+    import torch
+
+    from goalsets.train.run import load
+
+    torch.set_num_threads(1)
+    policy = load(run, step)
+    environments: dict[str, Any] = {}
+
+    def run_one(spec: EpisodeSpec) -> EpisodeResult:
+        if spec.task not in environments:
+            environments[spec.task] = TASKS[spec.task].make()
+        return run_episode(environments[spec.task], policy, spec)
+
+    return run_one
+
+
+def run_episode(
+    env: Any,  # noqa: ANN401 - a Gymnasium environment, whose types say nothing
+    policy: Policy,
+    spec: EpisodeSpec,
+) -> EpisodeResult:
+    """Run one episode.
+
+    With a goal of its own, an episode lasts for the task's horizon or until the goal set contains
+    the state; the environment's opinion, and its wish to end, do not count.
+    """
+    np.random.seed(spec.seed)  # noqa: NPY002 - OGBench's mazes draw from the global generator
+    horizon = TASKS[spec.task].horizon
+    observation, info = env.reset(seed=spec.seed, options={"task_id": spec.task_id})
+    own = spec.goal is not None
+    goal = np.asarray(spec.goal if own else info["goal"], dtype=np.float32)
+    query = Query.parse(spec.query, policy.layout)
+    judge = GoalSet(goal, query) if own else None
+    seen, done = [np.asarray(observation, dtype=np.float32)], list[Floats]()
+    success = judge is not None and bool(judge.contains(seen[0]))
+    while not success and len(done) < horizon:
+        action = policy.act(seen[-1], goal, query)
+        observation, _, terminated, truncated, info = env.step(action)
+        seen.append(np.asarray(observation, dtype=np.float32))
+        done.append(action)
+        if judge is not None:
+            success = bool(judge.contains(seen[-1]))
+        else:
+            success = bool(info["success"])
+            if terminated or truncated:
+                break
+    trace = None
+    if spec.trace:
+        actions = np.stack(done) if done else np.zeros((0, 0), dtype=np.float32)
+        trace = {"observations": np.stack(seen), "actions": actions, "goal": goal}
+    return EpisodeResult(success, len(done), trace)

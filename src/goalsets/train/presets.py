@@ -1,0 +1,141 @@
+"""Presets: sets of hyperparameters with a name, and the paper's tables of them.
+
+`paper` is what the paper describes, `released` what its released code does, `ogbench` the budget of
+the benchmark's own learners, and `cpu` what serves best in minutes on two cores: it was chosen by
+the measurements in docs/learners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from goalsets.core import Registry
+from goalsets.learners import LEARNERS
+from goalsets.train.config import TrainConfig
+
+Fields = dict[str, Any]
+"""Fields of `TrainConfig`."""
+
+_FAMILIES = {
+    "cube-single-play": "play",
+    "cube-double-play": "play",
+    "scene-play": "play",
+    "cube-single-noisy": "noisy",
+    "cube-double-noisy": "noisy",
+    "antmaze": "noisy",
+    "pointmaze": "pointmaze",
+}
+"""Which column of the paper's table a task belongs to, by how its name begins."""
+
+_ALPHA: Mapping[str, Mapping[str, float]] = {
+    "gcdl": {"play": 1.0, "noisy": 1.0, "pointmaze": 1.0},
+    "gcivl": {"play": 10.0, "noisy": 10.0, "pointmaze": 10.0},
+    "gciql": {"play": 1.0, "noisy": 0.03, "pointmaze": 0.003},
+    "crl": {"play": 3.0, "noisy": 0.1, "pointmaze": 0.03},
+}
+"""The paper's coefficient α of policy extraction."""
+
+PRESETS: Registry[Callable[[str, str], Fields]] = Registry("preset")
+
+
+def paper_alpha(task: str, learner: str) -> Fields:
+    """The paper's α as a learner's setting; nothing for tasks and learners that have none."""
+    families = [family for name, family in _FAMILIES.items() if task.startswith(name)]
+    alphas = _ALPHA.get(learner)
+    return {"alpha": alphas[families[0]]} if families and alphas else {}
+
+
+@PRESETS.register("paper")
+def paper(task: str, learner: str) -> Fields:
+    """200,000 steps of 8192, predicate labels, no floor under targets."""
+    return {
+        "steps": 200_000,
+        "batch_size": 8192,
+        "learning_rate": 8e-4,
+        "settings": paper_alpha(task, learner),
+    }
+
+
+@PRESETS.register("released")
+def released(task: str, learner: str) -> Fields:
+    """The paper's budget with the behaviour of its released code, where the two differ."""
+    own: Mapping[str, Fields] = {
+        "gcivl": {"witness": True},
+        "gciql": {"witness": True},
+        "gcdl": {"witness": True, "loss": "huber", "bootstrapped_goal": True},
+        "crl": {"state_in_goal": True},
+    }
+    return {
+        **paper(task, learner),
+        "labels": "identity",
+        "clamp": "standardised",
+        "settings": {**paper_alpha(task, learner), **own.get(learner, {})},
+    }
+
+
+@PRESETS.register("ogbench")
+def ogbench(task: str, learner: str) -> Fields:
+    """A million steps of 1024 at the benchmark's learning rate."""
+    return {
+        **paper(task, learner),
+        "steps": 1_000_000,
+        "batch_size": 1024,
+        "learning_rate": 3e-4,
+    }
+
+
+_CPU: Mapping[str, Fields] = {
+    "gcbc": {"steps": 8_000, "batch_size": 512},
+    "gcivl": {
+        "steps": 6_000,
+        "batch_size": 512,
+        "settings": {"initial_value": -60.0, "witness": True, "alpha": 1.0},
+    },
+    "gciql": {
+        "steps": 4_000,
+        "batch_size": 512,
+        "settings": {"initial_value": -60.0, "witness": True, "alpha": 0.3},
+    },
+    "gcdl": {
+        "steps": 6_000,
+        "batch_size": 512,
+        "settings": {"initial_value": -0.6, "witness": True, "alpha": 1.0},
+    },
+    "crl": {"steps": 6_000, "batch_size": 512, "settings": {"alpha": 0.3}},
+}
+
+
+@PRESETS.register("cpu")
+def cpu(task: str, learner: str) -> Fields:  # noqa: ARG001 - the same for every task
+    """A few thousand steps of a few hundred, a falling learning rate and a pessimistic start."""
+    common = {"learning_rate": 8e-4, "schedule": "cosine", "labels": "identity"}
+    return {**common, **_CPU.get(learner, {"steps": 6_000, "batch_size": 512})}
+
+
+def resolve(
+    task: str,
+    *,
+    learner: str = "gcbc",
+    scheme: str = "gs-blockwise",
+    preset: str = "cpu",
+    seed: int = 0,
+    overrides: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> TrainConfig:
+    """Put a configuration together.
+
+    Args:
+        task: The task's name.
+        learner: The algorithm.
+        scheme: How transitions are relabeled.
+        preset: Where hyperparameters come from.
+        seed: Decides everything random.
+        overrides: Fields of the configuration in place of the preset's.
+        settings: The learner's settings in place of the preset's.
+    """
+    LEARNERS[learner]
+    fields = PRESETS[preset](task, learner)
+    fields = {**fields, **(overrides or {})}
+    fields["settings"] = {**fields.get("settings", {}), **(settings or {})}
+    return TrainConfig(task=task, learner=learner, scheme=scheme, seed=seed, **fields)

@@ -1,0 +1,176 @@
+"""The run directory: all that anything downstream ever reads of a training run.
+
+config.json               the resolved configuration
+layout.json               what the state's coordinates mean
+frame.safetensors         the normaliser, and the horizon
+data.json                 the data's fingerprint and size
+checkpoint.safetensors    what it takes to go on training
+weights/step-4000.safetensors   what it takes to act, at moments worth keeping
+metrics.csv, tensorboard/ what was recorded on the way
+evaluations.jsonl         one line an evaluation
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from goalsets.core import GoalsetsError, read_layout, write_layout
+from goalsets.data.normaliser import Normaliser
+from goalsets.data.store import Store
+from goalsets.learners import Learner
+from goalsets.policy import Policy
+from goalsets.train.build import Frame, make_learner, placeholder_bank
+from goalsets.train.checkpoint import CHECKPOINT, Progress, load_checkpoint, save_weights
+from goalsets.train.config import TrainConfig
+
+CONFIG = "config.json"
+_LAYOUT, _FRAME, _DATA = "layout.json", "frame.safetensors", "data.json"
+_WEIGHTS, _EVALUATIONS = "weights", "evaluations.jsonl"
+
+
+class RunError(GoalsetsError):
+    """A run directory that cannot be read, written or continued; the message says which."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run directory, open."""
+
+    path: Path
+    config: TrainConfig
+    frame: Frame
+    data: Mapping[str, Any]
+    """The data's fingerprint, source and size."""
+
+    @classmethod
+    def create(cls, path: Path, config: TrainConfig, frame: Frame, store: Store) -> Run:
+        """Make the directory and write what is known before training."""
+        data = {
+            "fingerprint": store.fingerprint,
+            "source": store.source,
+            "episodes": store.train.num_episodes,
+            "transitions": store.train.num_transitions,
+        }
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            write_layout(frame.layout, path / _LAYOUT)
+            (path / _DATA).write_text(json.dumps(data, indent=2), encoding="utf-8")
+            fields = dataclasses.asdict(frame.normaliser)
+            tensors = {name: torch.from_numpy(value) for name, value in fields.items()}
+            save_file(tensors, path / _FRAME, {"horizon": str(frame.horizon)})
+            # Last: a directory with a configuration is a run.
+            (path / CONFIG).write_text(config.to_json(), encoding="utf-8")
+        except (OSError, SafetensorError) as error:
+            raise RunError(f"cannot write the run directory {path}: {error}.") from error
+        return cls(path, config, frame, data)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Run:
+        """Open a run directory."""
+        path = Path(path)
+        if not (path / CONFIG).exists():
+            raise RunError(f"{path} is no run directory: it has no {CONFIG}.{_near(path)}")
+        try:
+            config = TrainConfig.from_json((path / CONFIG).read_text(encoding="utf-8"))
+            data = json.loads((path / _DATA).read_text(encoding="utf-8"))
+            with safe_open(path / _FRAME, framework="np") as file:
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                horizon = int(file.metadata()["horizon"])
+            frame = Frame(read_layout(path / _LAYOUT), Normaliser(**arrays), horizon)
+        except (OSError, SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+            raise RunError(f"the run directory {path} is damaged: {error}") from None
+        return cls(path, config, frame, data)
+
+    def check_same(self, config: TrainConfig, store: Store) -> None:
+        """Raise an error unless this run is of that configuration and data."""
+        ours, theirs = dataclasses.asdict(self.config), dataclasses.asdict(config)
+        found = [
+            f"{name} is {ours[name]!r}, not {theirs[name]!r}"
+            for name in ours
+            if ours[name] != theirs[name]
+        ]
+        if self.data["fingerprint"] != store.fingerprint:
+            found.append("its data is another")
+        if found:
+            raise RunError(
+                f"{self.path} is another run: {'; '.join(found)}. Continue it with its own "
+                "settings, or choose another --output."
+            )
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where the checkpoint is, or will be."""
+        return self.path / CHECKPOINT
+
+    @property
+    def steps(self) -> list[int]:
+        """The steps whose weights were kept, in order."""
+        files = (self.path / _WEIGHTS).glob("step-*.safetensors")
+        return sorted(int(file.stem.removeprefix("step-")) for file in files)
+
+    def weights(self, step: int) -> Path:
+        """Where the weights of a step are, or will be."""
+        return self.path / _WEIGHTS / f"step-{step}.safetensors"
+
+    def keep_weights(self, learner: Learner, progress: Progress) -> None:
+        """Keep a learner's weights under its step."""
+        path = self.weights(progress.step)
+        path.parent.mkdir(exist_ok=True)
+        save_weights(path, learner, progress)
+
+    def load(self, step: int | None = None) -> tuple[Policy, Progress]:
+        """The policy at a step whose weights were kept, or at the latest checkpoint."""
+        path = self.checkpoint if step is None else self.weights(step)
+        if not path.exists():
+            kept = ", ".join(map(str, self.steps)) or "none"
+            asked = "a checkpoint" if step is None else f"the weights of step {step}"
+            raise RunError(f"{self.path} has not kept {asked}; steps kept: {kept}.")
+        bank = placeholder_bank(self.config, self.frame)
+        learner = make_learner(self.config, self.frame, bank)
+        progress = load_checkpoint(path, learner)
+        return Policy(learner, self.frame.layout, self.frame.normaliser), progress
+
+    def add_evaluation(self, record: Mapping[str, Any]) -> None:
+        """Append a line to the evaluations, whole or not at all."""
+        line = json.dumps(record) + "\n"
+        try:
+            file = os.open(self.path / _EVALUATIONS, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            try:
+                os.write(file, line.encode())
+            finally:
+                os.close(file)
+        except OSError as error:
+            raise RunError(f"cannot write {self.path / _EVALUATIONS}: {error}.") from error
+
+    def evaluations(self) -> list[dict[str, Any]]:
+        """All evaluations, in the order they were made."""
+        path = self.path / _EVALUATIONS
+        if not path.exists():
+            return []
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def load(run: str | Path, step: int | None = None) -> Policy:
+    """Load a trained policy.
+
+    Args:
+        run: A run directory.
+        step: A step whose weights were kept; the latest checkpoint unless given.
+    """
+    return Run.open(run).load(step)[0]
+
+
+def _near(path: Path) -> str:
+    """Point to the runs inside a directory that somebody took for one."""
+    found = sorted(str(p.parent) for p in path.glob("**/" + CONFIG))[:3] if path.is_dir() else []
+    return f" There are runs inside it: {', '.join(found)}." if found else ""

@@ -1,0 +1,155 @@
+"""A training session: a configuration and a store become a run directory, or continue one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from goalsets.core import GoalsetsError, StateLayout
+from goalsets.data.normaliser import Normaliser
+from goalsets.data.store import Store
+from goalsets.envs.tasks import TASKS
+from goalsets.train.build import Frame, draw_bank, make_learner, make_sampler
+from goalsets.train.checkpoint import Progress
+from goalsets.train.config import TrainConfig
+from goalsets.train.log import CsvLog, Log, TensorBoardLog
+from goalsets.train.loop import Trainer
+from goalsets.train.run import CONFIG, Run, RunError
+
+
+class Watch(Protocol):
+    """Somebody who wants to know how a training gets on."""
+
+    def begin(self, run: Run, progress: Progress) -> None:
+        """Hear where it begins."""
+        ...
+
+    def step(self, progress: Progress, metrics: dict[str, float]) -> None:
+        """Hear of recorded metrics."""
+        ...
+
+    def kept(self, run: Run, progress: Progress) -> None:
+        """Hear that the weights of a step were kept, and may be evaluated."""
+        ...
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often a session does what it does besides stepping."""
+
+    log_every: int = 100
+    """Steps between rows of metrics."""
+    checkpoint_every: int = 1_000
+    """Steps between checkpoints."""
+    keep_every: int | None = None
+    """Steps between weights that are kept; those of the last step are always."""
+
+    def marks(self, steps: int) -> list[int]:
+        """The steps whose weights are kept."""
+        every = self.keep_every or steps
+        return sorted({*range(every, steps + 1, every), steps})
+
+
+def train(
+    config: TrainConfig,
+    store: Store,
+    directory: Path,
+    *,
+    resume: bool = False,
+    pace: Pace | None = None,
+    watch: Watch | None = None,
+    more_logs: Callable[[Run], Sequence[Log]] | None = None,
+) -> Run:
+    """Train, from the start or from the last checkpoint.
+
+    Args:
+        config: The run.
+        store: The data.
+        directory: The run directory.
+        resume: Continue what is there; otherwise the directory must not hold a run.
+        pace: How often to log, to checkpoint and to keep weights.
+        watch: Told how it gets on.
+        more_logs: Where else metrics go.
+    """
+    pace = pace or Pace()
+    frame = make_frame(config, store)
+    run = _open(config, frame, store, directory, resume=resume)
+    data = frame.normaliser.apply(store.train)
+    trainer = Trainer(
+        config,
+        make_learner(config, frame, draw_bank(config, data)),
+        make_sampler(config, frame, data),
+        directory,
+        log_every=pace.log_every,
+        checkpoint_every=pace.checkpoint_every,
+    )
+    after = trainer.progress.step
+    more = more_logs(run) if more_logs is not None else ()
+    trainer.logs = [CsvLog(directory, after), TensorBoardLog(directory, after), *more]
+    if watch is not None:
+        watch.begin(run, trainer.progress)
+    try:
+        for mark in pace.marks(config.steps):
+            if mark > after or not run.weights(mark).exists():
+                trainer.run(until=mark, on_step=_tell(watch, trainer))
+                # A checkpoint further on than this mark means its weights are gone for good.
+                if trainer.progress.step == mark:
+                    run.keep_weights(trainer.learner, trainer.progress)
+            if watch is not None and run.weights(mark).exists():
+                watch.kept(run, Progress(mark, trainer.progress.seconds))
+    finally:
+        for log in trainer.logs:
+            log.close()
+    return run
+
+
+def make_frame(config: TrainConfig, store: Store) -> Frame:
+    """What a run knows of its data: the task's layout and horizon, or the store's own."""
+    layout = store.layout
+    task = TASKS[config.task] if config.task in TASKS else None  # noqa: SIM401
+    if task is not None:
+        _check_fits(store, task.layout)
+        layout = task.layout
+    if layout is None:
+        raise GoalsetsError(
+            f"{store.path} has no layout, so nothing can be asked by name. Import it again with "
+            "--layout."
+        )
+    horizon = config.horizon or (task.relabel_horizon if task is not None else None)
+    if horizon is None:
+        raise GoalsetsError(
+            "training on a store of your own needs --horizon: how many steps ahead a state may "
+            "be a goal, about as many as a motion takes."
+        )
+    if store.train.num_transitions < 1:
+        raise GoalsetsError(f"{store.path} has no transitions to train on.")
+    return Frame(layout, Normaliser.fit(store.train), horizon)
+
+
+def _check_fits(store: Store, layout: StateLayout) -> None:
+    dim = store.trajectories.observations.shape[1]
+    if dim != layout.dim:
+        raise GoalsetsError(
+            f"{store.path} has states of {dim} coordinates; layout {layout.name!r} has "
+            f"{layout.dim}."
+        )
+
+
+def _open(config: TrainConfig, frame: Frame, store: Store, directory: Path, *, resume: bool) -> Run:
+    if not (directory / CONFIG).exists():
+        return Run.create(directory, config, frame, store)
+    if not resume:
+        raise RunError(
+            f"{directory} holds a run already. Use --resume to continue it, or another --output."
+        )
+    run = Run.open(directory)
+    run.check_same(config, store)
+    return run
+
+
+def _tell(watch: Watch | None, trainer: Trainer) -> Callable[[int, dict[str, float]], None] | None:
+    if watch is None:
+        return None
+    return lambda _, metrics: watch.step(trainer.progress, metrics)
