@@ -128,18 +128,26 @@ class GoalMLP(nn.Module):
         out_dim: The output.
         ensemble: E, how many networks.
         bias: Where the outputs start: the last layer's biases.
+        hidden: The width of hidden layers.
     """
 
     def __init__(
-        self, x_dim: int, z_dim: int, out_dim: int, ensemble: int = 1, bias: float = 0.0
+        self,
+        x_dim: int,
+        z_dim: int,
+        out_dim: int,
+        *,
+        ensemble: int = 1,
+        bias: float = 0.0,
+        hidden: int = HIDDEN,
     ) -> None:
         """Create the goal encoder, its norm and the trunk."""
         super().__init__()
         embedding = max(8, z_dim // 2)
-        self.encoder = MLP(ensemble, z_dim, embedding, GOAL_LAYERS)
+        self.encoder = MLP(ensemble, z_dim, embedding, GOAL_LAYERS, hidden)
         self.scale = nn.Parameter(torch.ones(ensemble, 1, embedding))
         self.shift = nn.Parameter(torch.zeros(ensemble, 1, embedding))
-        self.trunk = MLP(ensemble, x_dim + embedding, out_dim, TRUNK_LAYERS)
+        self.trunk = MLP(ensemble, x_dim + embedding, out_dim, TRUNK_LAYERS, hidden)
         nn.init.constant_(self.trunk.last.bias, bias)
 
     def forward(self, x: Tensor, z: Tensor, frozen: bool = False) -> Tensor:
@@ -155,23 +163,23 @@ class GoalMLP(nn.Module):
 
 
 class Scalar(GoalMLP):
-    """E goal-conditioned scalars: a value of the state, or of state and action."""
+    """Two goal-conditioned scalars: a value of the state, or of state and action."""
 
-    def __init__(self, x_dim: int, z_dim: int, ensemble: int = 2, bias: float = 0.0) -> None:
-        """A `GoalMLP` with one output."""
-        super().__init__(x_dim, z_dim, 1, ensemble, bias)
+    def __init__(self, x_dim: int, z_dim: int, *, bias: float = 0.0, hidden: int = HIDDEN) -> None:
+        """Two `GoalMLP`s with one output."""
+        super().__init__(x_dim, z_dim, 1, ensemble=2, bias=bias, hidden=hidden)
 
     def forward(self, x: Tensor, z: Tensor, frozen: bool = False) -> Tensor:
-        """Inputs `[B, x]` and `[B, z]` give `[E, B]`."""
+        """Inputs `[B, x]` and `[B, z]` give `[2, B]`."""
         return super().forward(x, z, frozen)[..., 0]
 
 
 class Actor(GoalMLP):
     """The mean of a Gaussian over actions with unit covariance, in standardised units."""
 
-    def __init__(self, state_dim: int, z_dim: int, action_dim: int) -> None:
+    def __init__(self, state_dim: int, z_dim: int, action_dim: int, hidden: int = HIDDEN) -> None:
         """A `GoalMLP` with an output for each component of the action."""
-        super().__init__(state_dim, z_dim, action_dim)
+        super().__init__(state_dim, z_dim, action_dim, hidden=hidden)
 
     def forward(self, x: Tensor, z: Tensor, frozen: bool = False) -> Tensor:
         """Inputs `[B, D]` and `[B, z]` give `[B, A]`."""

@@ -35,6 +35,8 @@ class Overrides:
     """What stands where a query does not look."""
     clamp: Literal["environment", "standardised"] | None = None
     """The units in which the actor's actions are bounded."""
+    hidden: int | None = None
+    """Width of the networks' hidden layers."""
     horizon: int | None = None
     """How many steps ahead a state may be a goal."""
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from goalsets.core import Registry
-from goalsets.nets import Actor
+from goalsets.nets import HIDDEN, Actor
 from goalsets.relabel.sampler import Batch
 
 Metrics = dict[str, Tensor]
@@ -77,6 +77,8 @@ class Problem:
     """`[A]`: the environment's smallest actions, standardised."""
     action_high: Tensor
     """`[A]`: the environment's largest actions, standardised."""
+    hidden: int = HIDDEN
+    """The width of hidden layers."""
 
 
 class Learner(nn.Module):
@@ -100,7 +102,9 @@ class Learner(nn.Module):
         self.problem = problem
         self.conditioner = conditioner
         self.goal_dim: int = conditioner.dim  # pyright: ignore[reportAttributeAccessIssue]
-        self.actor = Actor(problem.state_dim, self.goal_dim, problem.action_dim)
+        self.actor = Actor(
+            problem.state_dim, self.goal_dim, problem.action_dim, hidden=problem.hidden
+        )
 
     @abstractmethod
     def losses(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:

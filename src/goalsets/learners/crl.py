@@ -61,8 +61,8 @@ class CRL(Learner):
         super().__init__(problem, conditioner, config)
         pair_dim = problem.state_dim + problem.action_dim
         goal_dim = self.goal_dim if config.state_in_goal else self._goal_only_dim()
-        self.phi = Encoder(pair_dim, config.latent_dim, config.layers)
-        self.psi = Encoder(goal_dim, config.latent_dim, config.layers)
+        self.phi = Encoder(pair_dim, config.latent_dim, config.layers, problem.hidden)
+        self.psi = Encoder(goal_dim, config.latent_dim, config.layers, problem.hidden)
 
     def _goal_only_dim(self) -> int:
         return self.conditioner.goal_dim  # pyright: ignore[reportReturnType]
@@ -115,10 +115,10 @@ class CRL(Learner):
 class Encoder(nn.Module):
     """Two MLPs, each followed by a layer norm: `[B, n]` gives `[2, B, d]`."""
 
-    def __init__(self, in_dim: int, latent_dim: int, layers: int) -> None:
+    def __init__(self, in_dim: int, latent_dim: int, layers: int, hidden: int) -> None:
         """Create both."""
         super().__init__()
-        self.net = MLP(2, in_dim, latent_dim, layers)
+        self.net = MLP(2, in_dim, latent_dim, layers, hidden)
 
     def forward(self, x: Tensor, frozen: bool = False) -> Tensor:
         """Encode."""

@@ -69,7 +69,10 @@ class GCDL(Learner):
         if not 0 < share < 1:
             raise ValueError(f"initial_value must be between -1 and 0, got {-share}.")
         self.value = Scalar(
-            problem.state_dim, self.goal_dim, bias=math.log(share) - math.log1p(-share)
+            problem.state_dim,
+            self.goal_dim,
+            bias=math.log(share) - math.log1p(-share),
+            hidden=problem.hidden,
         )
         self.target_value = copy.deepcopy(self.value).requires_grad_(False)
         self.step_value = -1.0 / problem.horizon

@@ -77,9 +77,13 @@ class GCIQL(Learner):
         super().__init__(problem, conditioner, config)
         start = config.initial_value
         state_dim, action_dim = problem.state_dim, problem.action_dim
-        self.value = Scalar(state_dim, self.goal_dim, bias=softplus_inverse(-start))
+        hidden = problem.hidden
+        below = softplus_inverse(-start)
+        self.value = Scalar(state_dim, self.goal_dim, bias=below, hidden=hidden)
         critic_start = start if start < -1 else 0.0
-        self.critic = Scalar(state_dim + action_dim, self.goal_dim, bias=critic_start)
+        self.critic = Scalar(
+            state_dim + action_dim, self.goal_dim, bias=critic_start, hidden=hidden
+        )
         self.target_critic = copy.deepcopy(self.critic).requires_grad_(False)
 
     def value_loss(self, batch: BatchTensors, z: Tensor) -> tuple[Tensor, Metrics]:

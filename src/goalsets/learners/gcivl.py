@@ -72,7 +72,7 @@ class GCIVL(Learner):
         """Create the actor, the value and its target."""
         super().__init__(problem, conditioner, config)
         bias = softplus_inverse(-config.initial_value)
-        self.value = Scalar(problem.state_dim, self.goal_dim, bias=bias)
+        self.value = Scalar(problem.state_dim, self.goal_dim, bias=bias, hidden=problem.hidden)
         self.target_value = copy.deepcopy(self.value).requires_grad_(False)
 
     def value_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:

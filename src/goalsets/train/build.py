@@ -52,6 +52,7 @@ def make_learner(config: TrainConfig, frame: Frame, bank: torch.Tensor | None = 
             horizon=frame.horizon,
             action_low=low,
             action_high=high,
+            hidden=config.hidden,
         )
         return LEARNERS[config.learner](problem, conditioner, config.learner_config())
 

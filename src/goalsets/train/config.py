@@ -60,6 +60,8 @@ class TrainConfig:
     """Largest gradient norm; None does not clip."""
     clip_apart: bool = False
     """Clip each network by itself: one's large gradient then does not shrink the others'."""
+    hidden: int = 256
+    """Width of the networks' hidden layers."""
     horizon: int | None = None
     """H_max: how many steps ahead a goal may lie; the task's unless given."""
     labels: Literal["predicate", "terms", "identity"] = "predicate"
@@ -83,7 +85,7 @@ class TrainConfig:
                 raise GoalsetsError(
                     f"{self.learner} has no setting {name!r}; it has: {', '.join(known) or 'none'}."
                 )
-        for name in ("steps", "batch_size"):
+        for name in ("steps", "batch_size", "hidden"):
             if getattr(self, name) < 1:
                 raise GoalsetsError(f"{name} must be 1 or more, got {getattr(self, name)}.")
         if not self.learning_rate > 0:

@@ -84,7 +84,7 @@ class Trainer:
         self.learner.train()
         while self.progress.step < last:
             step = self.progress.step + 1
-            metrics = self._step()
+            metrics = self.step()
             self.progress = Progress(step, before + time.perf_counter() - start)
             if step % self.log_every == 0 or step == last:
                 found = {name: float(value) for name, value in metrics.items()}
@@ -96,7 +96,8 @@ class Trainer:
             if step % self.checkpoint_every == 0 or step == last:
                 self._save()
 
-    def _step(self) -> dict[str, torch.Tensor]:
+    def step(self) -> dict[str, torch.Tensor]:
+        """Take one gradient step, and return what there is to log."""
         self._schedule()
         if isinstance(self.learner.conditioner, GoalSetConditioner):
             self.learner.conditioner.reseed((self.config.seed << 40) + self.progress.step)

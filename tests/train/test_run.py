@@ -1,0 +1,307 @@
+"""Run directories: what a training leaves behind is all that is needed afterwards."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import goalsets
+from goalsets import GoalsetsError
+from goalsets.data.store import Store
+from goalsets.data.writer import write_store
+from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.learners import LEARNERS
+from goalsets.train import checkpoint
+from goalsets.train.checkpoint import CHECKPOINT, CheckpointError
+from goalsets.train.config import TrainConfig
+from goalsets.train.log import METRICS, TENSORBOARD, CsvLog, LogError
+from goalsets.train.loop import DivergedError
+from goalsets.train.presets import PRESETS, resolve
+from goalsets.train.run import Run, RunError
+from goalsets.train.session import Pace, train
+
+TASK = "tabletop-single-v0"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    path = tmp_path_factory.mktemp("data") / TASK
+    episodes = list(collect(30, 60, seed=2).episodes())
+    write_store(path, episodes[:27], episodes[27:], layout=tabletop_layout(1), source="play")
+    return Store.open(path)
+
+
+def small(**changes: object) -> TrainConfig:
+    fields = {"task": TASK, "steps": 12, "batch_size": 32, "hidden": 32, **changes}
+    return TrainConfig(**fields)
+
+
+# --- What is in it ---
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_policy_comes_back(learner: str, store: Store, tmp_path: Path) -> None:
+    run = train(small(learner=learner), store, tmp_path / "run", pace=Pace(keep_every=6))
+    assert run.steps == [6, 12]
+    states = store.validation.observations[:5]
+    latest = goalsets.load(run.path)
+    np.testing.assert_array_equal(
+        latest.act(states, states[0], "cube_pos"),
+        goalsets.load(run.path, step=12).act(states, states[0], "cube_pos"),
+    )
+    early = goalsets.load(run.path, step=6).act(states, states[0], "cube_pos")
+    assert (early != latest.act(states, states[0], "cube_pos")).any()
+    assert latest.layout == tabletop_layout(1)
+    if learner != "gcbc":
+        assert latest.distance(states, states[0], "cube_pos").shape == (5,)
+        assert latest.distance(states[0], states[1], "cube_pos").shape == ()
+
+
+def test_run_says_what_it_was_made_from(store: Store, tmp_path: Path) -> None:
+    run = Run.open(train(small(), store, tmp_path / "run").path)
+    assert run.config == small()
+    assert run.data["fingerprint"] == store.fingerprint
+    assert run.data["transitions"] == store.train.num_transitions
+    assert run.frame.horizon == 60
+    np.testing.assert_allclose(
+        run.frame.normaliser.state_mean, store.train.observations.mean(0), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_random_fill_comes_back(store: Store, tmp_path: Path) -> None:
+    run = train(small(fill="random"), store, tmp_path / "run")
+    states = store.validation.observations[:2]
+    assert goalsets.load(run.path).act(states, states[0], "cube_pos").shape == (2, 5)
+
+
+def test_metrics_go_to_csv_and_tensorboard(store: Store, tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    run = train(small(), store, tmp_path / "run", pace=Pace(log_every=4))
+    with (run.path / METRICS).open() as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["step"]) for row in rows] == [4, 8, 12]
+    events = EventAccumulator(str(run.path / TENSORBOARD))
+    events.Reload()
+    points = events.Scalars("actor/loss")
+    assert [point.step for point in points] == [4, 8, 12]
+    np.testing.assert_allclose(
+        [point.value for point in points], [float(row["actor/loss"]) for row in rows], rtol=1e-5
+    )
+
+
+def test_a_store_of_ones_own_needs_no_task(store: Store, tmp_path: Path) -> None:
+    config = small(task=str(store.path), horizon=20)
+    run = train(config, store, tmp_path / "run")
+    assert run.frame.horizon == 20
+    with pytest.raises(GoalsetsError, match="needs --horizon"):
+        train(small(task=str(store.path)), store, tmp_path / "other")
+
+
+# --- Continuing ---
+
+
+def test_a_run_is_not_overwritten(store: Store, tmp_path: Path) -> None:
+    train(small(), store, tmp_path / "run")
+    with pytest.raises(RunError, match="holds a run already. Use --resume"):
+        train(small(), store, tmp_path / "run")
+
+
+def test_another_run_is_not_continued(store: Store, tmp_path: Path) -> None:
+    train(small(), store, tmp_path / "run")
+    with pytest.raises(RunError, match="another run: batch_size is 32, not 64"):
+        train(small(batch_size=64), store, tmp_path / "run", resume=True)
+    other = write_store(
+        tmp_path / "data", list(collect(5, 60, seed=9).episodes()), layout=tabletop_layout(1)
+    )
+    with pytest.raises(RunError, match="its data is another"):
+        train(small(), other, tmp_path / "run", resume=True)
+
+
+def test_a_finished_run_continues_to_nothing(store: Store, tmp_path: Path) -> None:
+    run = train(small(), store, tmp_path / "run")
+    before = load_file(run.checkpoint)
+    train(small(), store, tmp_path / "run", resume=True)
+    after = load_file(run.checkpoint)
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+COMMAND = "train tabletop-single-v0 --learner gcivl --steps 300 --batch-size 64 --hidden 64 "
+COMMAND += "--checkpoint-every 20 --log-every 5 --keep-every 100 --evaluate never --threads 1 "
+
+
+@pytest.mark.full
+def test_sigkill_at_a_random_step_changes_nothing(store: Store, tmp_path: Path) -> None:
+    """Through the command line, as a person would: kill, resume, compare every weight."""
+
+    def command(place: Path) -> list[str]:
+        data = f"--data {store.path} --output {place}"
+        return [sys.executable, "-m", "goalsets", *COMMAND.split(), *data.split()]
+
+    subprocess.run(command(tmp_path / "alone"), check=True, capture_output=True)
+    killed = subprocess.Popen(
+        command(tmp_path / "killed"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    metrics, moment = tmp_path / "killed" / METRICS, random.Random(time.time_ns()).randint(5, 55)
+    while not metrics.exists() or len(metrics.read_text().splitlines()) <= moment:
+        assert killed.poll() is None, "it ended before it was killed"
+        time.sleep(0.005)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    resumed = subprocess.run(
+        [*command(tmp_path / "killed"), "--resume"], capture_output=True, text=True, check=True
+    )
+    if moment > 5:
+        assert "continuing at step" in resumed.stderr
+    for name in (CHECKPOINT, "weights/step-100.safetensors", "weights/step-300.safetensors"):
+        alone, other = (load_file(tmp_path / run / name) for run in ("alone", "killed"))
+        assert alone.keys() == other.keys()
+        differ = [key for key in alone if not torch.equal(alone[key], other[key])]
+        assert not differ, f"killed after {moment} rows: {name} differs in {differ[:3]}"
+    with metrics.open() as file:
+        assert [int(row["step"]) for row in csv.DictReader(file)] == list(range(5, 301, 5))
+
+
+# --- What can go wrong ---
+
+
+def test_full_disk_keeps_the_last_checkpoint(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = checkpoint.save_file
+
+    def full(tensors: object, path: Path, header: dict[str, str]) -> None:
+        if int(header["step"]) > 8:
+            Path(path).write_bytes(b"a part of it")
+            raise OSError(errno.ENOSPC, "No space left on device")
+        whole(tensors, path, header)
+
+    monkeypatch.setattr(checkpoint, "save_file", full)
+    with pytest.raises(CheckpointError, match="No space left on device.*still there"):
+        train(small(), store, tmp_path / "run", pace=Pace(checkpoint_every=4))
+    assert not list((tmp_path / "run").rglob("*.tmp"))
+    assert Run.open(tmp_path / "run").load()[1].step == 8
+    monkeypatch.undo()
+    train(small(), store, tmp_path / "run", pace=Pace(checkpoint_every=4), resume=True)
+    assert Run.open(tmp_path / "run").load()[1].step == 12
+
+
+def test_a_place_that_cannot_be_written(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="cannot write the run directory .*file.run"):
+        train(small(), store, tmp_path / "file" / "run")
+
+
+def test_metrics_that_cannot_be_written(tmp_path: Path) -> None:
+    log = CsvLog(tmp_path)
+    (tmp_path / METRICS).mkdir()
+    with pytest.raises(LogError, match=r"cannot write .*metrics\.csv: Is a directory"):
+        log.record(1, 0.1, {"loss": 1.0})
+
+
+def test_a_row_that_a_kill_cut_short_is_dropped(tmp_path: Path) -> None:
+    (tmp_path / METRICS).write_text("step,seconds,loss\n5,0.1,1.0\n10,0.2,0.9\n15,0.")
+    CsvLog(tmp_path, after=15).record(15, 0.3, {"loss": 0.8})
+    assert (tmp_path / METRICS).read_text().split() == [
+        "step,seconds,loss",
+        "5,0.1,1.0",
+        "10,0.2,0.9",
+        "15,0.3,0.8",
+    ]
+
+
+def test_exploding_learning_rate_is_explained(store: Store, tmp_path: Path) -> None:
+    config = small(learner="gciql", learning_rate=1e6, steps=200, clip=None)
+    with pytest.raises(DivergedError, match="gciql diverged by step .* Try a lower"):
+        train(config, store, tmp_path / "run", pace=Pace(log_every=1))
+
+
+@pytest.mark.parametrize(
+    ("break_it", "message"),
+    [
+        (lambda path: (path / "config.json").unlink(), "is no run directory"),
+        (lambda path: (path / "config.json").write_text("{"), "is damaged"),
+        (lambda path: (path / "frame.safetensors").write_bytes(b"xx"), "is damaged"),
+        (lambda path: (path / "layout.json").unlink(), "layout.json"),
+        (lambda path: (path / CHECKPOINT).unlink(), "has not kept a checkpoint"),
+        (lambda path: (path / CHECKPOINT).write_bytes(b"xx"), "cannot read the checkpoint"),
+    ],
+)
+def test_damaged_runs_are_named(
+    break_it: object, message: str, store: Store, tmp_path: Path
+) -> None:
+    run = train(small(), store, tmp_path / "run")
+    break_it(run.path)  # type: ignore[operator]
+    with pytest.raises(GoalsetsError, match=message):
+        goalsets.load(run.path)
+
+
+def test_a_directory_of_runs_is_no_run(store: Store, tmp_path: Path) -> None:
+    train(small(), store, tmp_path / "runs" / "one")
+    with pytest.raises(RunError, match="There are runs inside it: .*one"):
+        goalsets.load(tmp_path / "runs")
+    with pytest.raises(RunError, match="weights of step 7; steps kept: 12"):
+        goalsets.load(tmp_path / "runs" / "one", step=7)
+
+
+# --- Presets ---
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_every_preset_fits_every_learner(preset: str, learner: str) -> None:
+    config = resolve("cube-single-noisy-v0", learner=learner, preset=preset)
+    assert TrainConfig.from_json(config.to_json()) == config
+    config.learner_config()
+
+
+def test_presets_have_the_published_numbers() -> None:
+    paper = resolve("pointmaze-large-navigate-v0", learner="gciql", preset="paper")
+    assert (paper.batch_size, paper.steps, paper.learning_rate) == (8192, 200_000, 8e-4)
+    assert paper.settings == {"alpha": 0.003}
+    assert paper.labels == "predicate"
+    released = resolve("cube-double-play-v0", learner="gcdl", preset="released")
+    assert released.settings == {
+        "alpha": 1.0,
+        "witness": True,
+        "loss": "huber",
+        "bootstrapped_goal": True,
+    }
+    assert (released.labels, released.clamp) == ("identity", "standardised")
+    assert resolve("cube-single-play-v0", learner="crl", preset="paper").settings == {"alpha": 3.0}
+    assert resolve("antmaze-medium-navigate-v0", learner="crl").settings["alpha"] > 0
+    assert resolve("scene-play-v0", preset="ogbench").steps == 1_000_000
+
+
+def test_ones_own_choice_comes_last() -> None:
+    config = resolve(
+        TASK, learner="gcivl", overrides={"steps": 7}, settings={"alpha": 0.5, "discount": 0.9}
+    )
+    assert config.steps == 7
+    assert config.settings["alpha"] == 0.5
+    assert config.learner_config().discount == 0.9
+    with pytest.raises(GoalsetsError, match="gcivl has no setting 'alhpa'"):
+        resolve(TASK, learner="gcivl", settings={"alhpa": 1})
+
+
+def test_evaluations_are_lines(store: Store, tmp_path: Path) -> None:
+    run = train(small(), store, tmp_path / "run")
+    assert run.evaluations() == []
+    run.add_evaluation({"kind": "official", "step": 12})
+    run.add_evaluation({"kind": "suite", "step": 12})
+    assert [record["kind"] for record in Run.open(run.path).evaluations()] == ["official", "suite"]
+    assert len((run.path / "evaluations.jsonl").read_text().splitlines()) == 2
+    json.loads((run.path / "data.json").read_text())
