@@ -20,6 +20,8 @@ COMMANDS = {
     "query-help": "query --help",
     "tasks-help": "tasks --help",
     "quickstart-help": "quickstart --help",
+    "train-help": "train --help",
+    "eval-help": "eval --help",
     "data-help": "data --help",
     "data-collect-help": "data collect --help",
     "data-import-help": "data import --help",
@@ -42,6 +44,13 @@ ERRORS = {
     "error-data-file": "data|import|npz|no-such-file.npz",
     "error-data-store": "data|inspect|no-such-store",
     "error-data-task": "data|collect|cube-singel-noisy-v0",
+    "error-train-task": "train|cube-singel-noisy-v0",
+    "error-train-data": "train|scene-play-v0|--data|no-such-store",
+    "error-train-learner": "train|tabletop-single-v0|--learner|gciq",
+    "error-train-scheme": "train|tabletop-single-v0|--scheme|gs-blockwize",
+    "error-train-preset": "train|tabletop-single-v0|--preset|gpu",
+    "error-train-setting": "train|tabletop-single-v0|--set|alpha",
+    "error-eval": "eval|no-such-run",
     "error-both": "query|all|--layout|x.yaml|--task|scene-play-v0",
 }
 

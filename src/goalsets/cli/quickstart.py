@@ -1,107 +1,123 @@
-"""`goalsets quickstart`: what a goal set is, shown on a small robot in a few seconds."""
+"""`goalsets quickstart`: from nothing to a robot arm that answers three questions, in minutes."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from rich.console import Console
 
-    from goalsets.core import GoalSet, StateLayout
+    from goalsets.data.store import Store
+    from goalsets.evaluate.rollout import EpisodeSpec
+    from goalsets.train.run import Run
 
-QUESTIONS = ("all", "cube_pos & eff_pos", "eff_pos", "cube_pos")
-EPISODES, LENGTH = 2_000, 200
-_SHOWN = 24
-"""How many states of a goal set the picture lays over each other."""
+TASK = "cube-single-noisy-v0"
+EPISODES, STEPS = 100, 5_000
+ASKED = 10
+"""Episodes for each question."""
 
 
 def quickstart(output: Path = Path("runs/quickstart")) -> None:
-    """Show what a goal set is: one state that a robot reached, and several questions about it.
+    """Train one policy for a simulated robot arm from scratch, and ask it three questions.
+
+    Collects a small log of scripted, noisy play with a real MuJoCo robot arm, trains GCBC with
+    goal-set relabeling on it, and asks for the cube here, the cube up in the air, and the hand
+    there: three questions, one policy. A few minutes on two cores; stopped, it continues.
 
     Args:
-        output: Where to put the picture.
+        output: Where to put the data, the run and the answers.
     """
-    from goalsets.core import GoalSet, Query
-    from goalsets.envs.tabletop import collect, tabletop_layout
+    from rich.console import Console
 
-    layout = tabletop_layout(num_blocks=1)
-    print("1. A scripted robot plays on a table: it moves blocks and itself, with no goal in mind.")
+    console = Console(stderr=True)
     start = time.perf_counter()
-    states = collect(num_episodes=EPISODES, episode_length=LENGTH, seed=0).observations
-    seconds = time.perf_counter() - start
-    print(f"   {EPISODES * LENGTH:,} transitions of {layout.dim} numbers each, in {seconds:.1f} s.")
-
-    print("2. Take one state that it reached, and ask for it in different ways.")
-    reference = _apart(states, layout)
-    sets = {text: GoalSet(reference, Query.parse(text, layout)) for text in QUESTIONS}
-    answers = {text: goals.contains(states) for text, goals in sets.items()}
-    print(f"   {'question':22} {'looks at':>14}   {'episodes that pass through it'}")
-    for text, inside in answers.items():
-        share = inside.any(axis=1).mean()
-        looks = f"{len(sets[text].query)} coordinates"
-        print(f"   {text:22} {looks:>14}   {share:7.1%}  {'#' * round(40 * share)}")
-
-    print("3. What each question leaves free, as a picture.")
-    output.mkdir(parents=True, exist_ok=True)
-    _draw(sets, states, answers, output / "goal-sets.png")
-    print(f"   {output / 'goal-sets.png'}")
+    print(f"1. A scripted robot arm plays with a cube: {EPISODES} episodes, with no goal in mind.")
+    store = _collect(output / "data", console)
+    transitions = store.train.num_transitions
+    print(f"   {transitions:,} transitions of {store.trajectories.observations.shape[1]} numbers.")
+    print("2. One policy learns from them. Each state that was reached becomes a goal, and each")
+    print("   time a random query says which of its coordinates matter.")
+    run = _train(store, output / "run", console)
+    print("3. Three questions to the same policy.")
+    _ask(run, store, console)
     print()
-    print(
-        "Almost no episode passes through a whole state twice: a log has no example for it but its"
-    )
-    print(
-        "own. Ask only for what matters, and much of the same log shows how to get there. That is"
-    )
-    print("what Goal-Set Hindsight Relabeling trains on. docs/goal-sets.md tells it in one page.")
+    minutes = (time.perf_counter() - start) / 60
+    print(f"That took {minutes:.1f} minutes. The policy is in {run.path}:")
+    print(f'  policy = goalsets.load("{run.path}")')
+    print('  action = policy.act(observation, goal, "cube_pos & eff_yaw:20deg")')
 
 
-def _apart(states: NDArray[np.float32], layout: StateLayout) -> NDArray[np.float32]:
-    """A state with the block near the table's middle and the gripper well away from it."""
+def _collect(place: Path, console: Console) -> Store:
+    from goalsets.data.collect import collect
+    from goalsets.data.collect.progress import Screen
+    from goalsets.data.importing import import_source
+    from goalsets.data.sources.ogbench import OGBench
+    from goalsets.data.store import INDEX, Store
+    from goalsets.envs.tasks import TASKS
+
+    if not (place / TASK / INDEX).exists():
+        with Screen(console) as screen:
+            collect(TASK, episodes=EPISODES, output=place, watch=screen)
+        source = OGBench(TASK, place, offline=True)
+        import_source(source, place / TASK, TASKS[TASK].layout)
+    return Store.open(place / TASK)
+
+
+def _train(store: Store, place: Path, console: Console) -> Run:
+    import torch
+
+    from goalsets.cli.training_screen import TrainingScreen
+    from goalsets.evaluate.alongside import Alongside
+    from goalsets.train.presets import resolve
+    from goalsets.train.session import train
+    from goalsets.workers import available_cores
+
+    torch.set_num_threads(available_cores())
+    config = resolve(TASK, learner="gcbc", scheme="gs-blockwise", overrides={"steps": STEPS})
+    screen = TrainingScreen(console, "never", lambda run: Alongside(run, 1, 1))
+    with screen:
+        return train(config, store, place, resume=True, watch=screen)
+
+
+def _ask(run: Run, store: Store, console: Console) -> None:
+    from goalsets.evaluate.rollout import roll_out
+    from goalsets.evaluate.stats import Rate
+
+    questions = _questions(store)
+    specs = [spec for asked in questions.values() for spec in asked]
+    results = dict(roll_out(run.path, None, specs, say=console.print))
+    for text, asked in questions.items():
+        rate = Rate.of([results[spec].success for spec in asked])
+        steps = [results[spec].steps for spec in asked if results[spec].success]
+        often = f"{rate.successes} of {rate.episodes}"
+        pace = f", in {sum(steps) / len(steps):.0f} steps on average" if steps else ""
+        print(f"   {text:44} {asked[0].query:10} reached {often}{pace}")
+
+
+def _questions(store: Store) -> dict[str, list[EpisodeSpec]]:
+    """Episodes by what they ask; references are states of the validation episodes."""
     import numpy as np
 
-    gripper = states[:, :, list(layout.group("eff_pos").indices)]
-    block = states[:, :, list(layout.group("block0_pos").indices)]
-    away = np.abs(np.linalg.norm(gripper - block, axis=-1) - 1.5)
-    middle = np.linalg.norm(block - [0.3, -0.4, 0.2], axis=-1)
-    return states.reshape(-1, layout.dim)[int((away + middle).argmin())]
+    from goalsets.envs.tasks import TASKS
+    from goalsets.evaluate.official import official_specs
+    from goalsets.evaluate.rollout import EpisodeSpec
 
-
-def _draw(
-    sets: dict[str, GoalSet], states: NDArray[Any], answers: dict[str, NDArray[Any]], path: Path
-) -> None:
-    import matplotlib.pyplot as plt
-    import numpy as np
-
-    from goalsets.envs.tabletop import render_state
-
+    layout = TASKS[TASK].layout
+    states = np.asarray(store.validation.observations)
+    height = states[:, layout.group("block0_pos").indices[2]]
     rng = np.random.default_rng(0)
-    figure, axes = plt.subplots(1, len(sets) + 1, figsize=(2.5 * (len(sets) + 1), 4.0))
-    reference = next(iter(sets.values())).reference
-    pictures = [("a state that was reached", render_state(reference))]
-    for text, goals in sets.items():
-        # One state an episode, at any time: neighbours in time would all look alike.
-        episodes = np.flatnonzero(answers[text].any(axis=1))[:_SHOWN]
-        times = [int(rng.choice(np.flatnonzero(answers[text][e]))) for e in episodes]
-        found = states[episodes, times]
-        views = [render_state(s, goal=reference, query=goals.query) for s in found]
-        count = len(views)
-        title = f"“{text}”\n{count} state{'s' * (count > 1)} that answer it"
-        pictures.append((title, _overlay(views)))
-    for axis, (title, picture) in zip(axes, pictures, strict=True):
-        axis.imshow(picture)
-        axis.set_title(title, fontsize=9)
-        axis.set_axis_off()
-    figure.tight_layout()
-    figure.savefig(path, dpi=120, bbox_inches="tight")
-    plt.close(figure)
 
+    def ask(query: str, bank: np.ndarray) -> list[EpisodeSpec]:
+        rows = rng.choice(len(bank), ASKED, replace=False)
+        return [
+            EpisodeSpec(TASK, 1 + i % 5, 2_000_000 + i, query, tuple(map(float, bank[row])))
+            for i, row in enumerate(rows)
+        ]
 
-def _overlay(pictures: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
-    """Lay pictures over each other: of each pixel, a blend of its mean and its darkest."""
-    import numpy as np
-
-    stack = np.stack(pictures).astype(np.float32)
-    return (0.7 * stack.mean(axis=0) + 0.3 * stack.min(axis=0)).astype(np.uint8)
+    return {
+        "put the cube there (the official goals)": official_specs(TASK, ASKED // 5),
+        "hold the cube up in the air, there": ask("cube_pos", states[height > 0.6]),
+        "hand there, whatever the cube does": ask("ee_pos", states),
+    }

@@ -35,6 +35,8 @@ class Overrides:
     """What stands where a query does not look."""
     clamp: Literal["environment", "standardised"] | None = None
     """The units in which the actor's actions are bounded."""
+    clip_apart: bool | None = None
+    """Whether each network's gradient is clipped by itself."""
     hidden: int | None = None
     """Width of the networks' hidden layers."""
     horizon: int | None = None

@@ -1,0 +1,99 @@
+"""Measure learning on cube-single-noisy-v0 at the cpu preset, or what its parts are worth.
+
+    python tools/learning.py cpu          each learner, success over wall-clock
+    python tools/learning.py schemes      GCBC and GCIQL under other schemes
+    python tools/learning.py ablation     GCIQL without its pessimistic start, floor, labels, clamp
+
+Needs the data (goalsets data collect cube-single-noisy-v0 --episodes 300, then data import).
+Finished runs are not repeated. The table goes to results/learning/<what>.csv and to the screen.
+"""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+from goalsets.evaluate.stats import Rate
+from goalsets.learners import LEARNERS
+from goalsets.train.run import CONFIG, Run
+
+TASK = "cube-single-noisy-v0"
+RUNS, RESULTS = Path("runs/learning"), Path("results/learning")
+
+Experiments = dict[str, list[str]]
+"""Options of `goalsets train` by the experiment's name."""
+
+CPU: Experiments = {name: ["--learner", name] for name in LEARNERS}
+SCHEMES: Experiments = {
+    f"{learner}, {scheme}": ["--learner", learner, "--scheme", scheme]
+    for learner in ("gcbc", "gciql")
+    for scheme in ("her-full", "her-task", "gs-semantic")
+}
+_GCIQL = ["--learner", "gciql"]
+ABLATION: Experiments = {
+    "as it is": _GCIQL,
+    "optimistic start (V = -0.7, Q = 0)": [*_GCIQL, "--set", "initial_value=-0.7"],
+    "no floor": [*_GCIQL, "--set", "witness=false"],
+    "neither": [*_GCIQL, "--set", "witness=false", "initial_value=-0.7"],
+    "labels by predicate": [*_GCIQL, "--labels", "predicate"],
+    "clamp in standardised units": [*_GCIQL, "--clamp", "standardised"],
+    "one clip for all networks": [*_GCIQL, "--clip-apart", "False"],
+    "constant learning rate": [*_GCIQL, "--schedule", "constant"],
+}
+TABLES = {"cpu": CPU, "schemes": SCHEMES, "ablation": ABLATION}
+
+
+def main(what: str, *options: str) -> None:
+    """Run what is not finished, then write the table."""
+    experiments = TABLES[what]
+    for name, own in experiments.items():
+        _train(_place(what, name), [*own, *options])
+    rows = [row for name in experiments for row in _rows(name, Run.open(_place(what, name)))]
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    with (RESULTS / f"{what}.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    print("| " + " | ".join(rows[0]) + " |\n|" + "---|" * len(rows[0]))
+    for row in rows:
+        print("| " + " | ".join(map(str, row.values())) + " |")
+
+
+def _place(what: str, name: str) -> Path:
+    plain = "".join(c if c.isalnum() else "-" for c in name).strip("-")
+    return RUNS / what / plain
+
+
+def _train(place: Path, options: list[str]) -> None:
+    resume = ["--resume"] if (place / CONFIG).exists() else []
+    command = [sys.executable, "-m", "goalsets", "train", TASK, "--output", str(place)]
+    # Evaluations come afterwards, so that the clock counts training alone.
+    looking = ["--evaluate", "afterwards", "--episodes", "10"]
+    subprocess.run([*command, *options, *looking, *resume], check=True)
+
+
+def _rows(name: str, run: Run) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    records = [r for r in run.evaluations() if r["kind"] == "official"]
+    for record in sorted(records, key=lambda r: r["step"]):
+        count = record["num_episodes"]
+        rate = Rate(round(record["success"] * count), count)
+        low, high = rate.interval
+        rows.append(
+            {
+                "run": name,
+                "batch": run.config.batch_size,
+                "step": record["step"],
+                "seconds": round(record["training_seconds"]),
+                "success %": round(100 * rate.value),
+                "95 % interval": f"{100 * low:.0f} to {100 * high:.0f}",
+                "episodes": count,
+            }
+        )
+    return rows
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
