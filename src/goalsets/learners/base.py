@@ -86,14 +86,15 @@ class Learner(nn.Module):
 
     Attributes:
         Config: The learner's settings, a frozen dataclass.
-        value_mixture: Shares of current, future and random goals for values and critics.
+        value_mixture: Shares of current, future and random goals for values and critics; None
+            for learners that have neither.
         problem: The dimensions and limits of the data.
         conditioner: Turns (state, reference, query) into a goal input.
         actor: The policy.
     """
 
     Config: ClassVar[type[Any]]
-    value_mixture: ClassVar[tuple[float, float, float]] = (0.2, 0.5, 0.3)
+    value_mixture: ClassVar[tuple[float, float, float] | None] = (0.2, 0.5, 0.3)
 
     def __init__(self, problem: Problem, conditioner: nn.Module, config: object) -> None:
         """Create the actor; subclasses add their values."""

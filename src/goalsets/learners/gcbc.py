@@ -28,6 +28,7 @@ class GCBC(Learner):
 
     Config = GCBCConfig
     config: GCBCConfig
+    value_mixture = None
 
     def __init__(self, problem: Problem, conditioner: nn.Module, config: GCBCConfig) -> None:
         """Create the actor."""

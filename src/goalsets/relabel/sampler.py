@@ -75,7 +75,8 @@ class Sampler:
         trajectories: The data, standardised.
         layout: The layout of its states.
         queries: Which variables matter.
-        value_goals: Goals for values and critics.
+        value_goals: Goals for values and critics. None for learners without: the batch then has
+            the actor's goals in their place and no labels, and they cost nothing.
         actor_goals: Goals for actors.
         labels: What counts as being at a goal.
         window: Draw from a window of data that is larger than memory.
@@ -84,7 +85,7 @@ class Sampler:
     trajectories: Trajectories
     layout: StateLayout
     queries: QueryDistribution
-    value_goals: GoalSampler = VALUE_GOALS
+    value_goals: GoalSampler | None = VALUE_GOALS
     actor_goals: GoalSampler = ACTOR_GOALS
     labels: Labels = field(default_factory=PredicateLabels)
     window: Window | None = None
@@ -93,29 +94,44 @@ class Sampler:
         """Draw a batch."""
         source = self.trajectories if self.window is None else self.window
         rows, ends = source.draw_transitions(batch_size, rng.goals)
-        value_rows, value_steps = self.value_goals.sample(rows, ends, source, rng.goals)
-        actor_rows, actor_steps = self.actor_goals.sample(rows, ends, source, rng.goals)
-        # One draw for both: a distribution's fixed costs are paid once.
-        masks = self.queries.sample(self.layout, 2 * batch_size, rng.queries)
+        samplers = (
+            [self.actor_goals]
+            if self.value_goals is None
+            else [
+                self.value_goals,
+                self.actor_goals,
+            ]
+        )
+        drawn = [sampler.sample(rows, ends, source, rng.goals) for sampler in samplers]
+        # One draw for all: a distribution's fixed costs are paid once.
+        masks = self.queries.sample(self.layout, len(drawn) * batch_size, rng.queries)
         observations = self.trajectories.observations
         # `take` copies whole rows, where indexing with an array goes number by number.
         states, next_states = observations.take(rows, 0), observations.take(rows + 1, 0)
-        references = observations.take(value_rows, 0)
-        value_masks, actor_masks = masks[:batch_size], masks[batch_size:]
+        goals = [
+            Goals(observations.take(goal_rows, 0), part, steps)
+            for (goal_rows, steps), part in zip(drawn, np.split(masks, len(drawn)), strict=True)
+        ]
+        at_goal = next_at_goal = np.zeros(batch_size, np.bool_)
+        if self.value_goals is not None:
+            at_goal = self._label(states, goals[0], rows, drawn[0][0])
+            next_at_goal = self._label(next_states, goals[0], rows + 1, drawn[0][0])
         batch = Batch(
             states=states,
             actions=self.trajectories.actions.take(rows, 0),
             next_states=next_states,
-            value_goals=Goals(references, value_masks, value_steps),
-            actor_goals=Goals(observations.take(actor_rows, 0), actor_masks, actor_steps),
-            at_goal=self._label(states, references, value_masks, rows, value_rows),
-            next_at_goal=self._label(next_states, references, value_masks, rows + 1, value_rows),
+            value_goals=goals[0],
+            actor_goals=goals[-1],
+            at_goal=at_goal,
+            next_at_goal=next_at_goal,
         )
         if self.window is not None:
             self.window.advance(batch_size)
         return batch
 
     def _label(
-        self, states: Floats, goals: Floats, masks: Masks, rows: Rows, goal_rows: Rows
+        self, states: Floats, goals: Goals, rows: Rows, goal_rows: Rows
     ) -> NDArray[np.bool_]:
-        return self.labels.at_goal(Candidates(states, goals, masks, rows, goal_rows))
+        return self.labels.at_goal(
+            Candidates(states, goals.references, goals.masks, rows, goal_rows)
+        )

@@ -59,13 +59,12 @@ def make_learner(config: TrainConfig, frame: Frame, bank: torch.Tensor | None = 
 
 def make_sampler(config: TrainConfig, frame: Frame, data: Trajectories) -> Sampler:
     """Create the sampler over standardised trajectories."""
-    kind = LEARNERS[config.learner]
-    p_current, p_future, p_random = kind.value_mixture
+    mixture = LEARNERS[config.learner].value_mixture
     return Sampler(
         trajectories=data,
         layout=frame.layout,
         queries=QUERY_DISTRIBUTIONS[SCHEMES[config.scheme].queries](),
-        value_goals=GoalSampler(p_current, p_future, p_random, horizon=frame.horizon),
+        value_goals=None if mixture is None else GoalSampler(*mixture, horizon=frame.horizon),
         actor_goals=GoalSampler(0.0, 1.0, 0.0, horizon=frame.horizon),
         labels=_make_labels(config, frame),
     )
