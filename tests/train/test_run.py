@@ -305,3 +305,18 @@ def test_evaluations_are_lines(store: Store, tmp_path: Path) -> None:
     assert [record["kind"] for record in Run.open(run.path).evaluations()] == ["official", "suite"]
     assert len((run.path / "evaluations.jsonl").read_text().splitlines()) == 2
     json.loads((run.path / "data.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("learner", "settings", "message"),
+    [
+        ("gciql", {"alpha": "much"}, "gciql's alpha needs a number, got 'much'"),
+        ("gciql", {"witness": 1}, "gciql's witness needs a value of type bool, got 1"),
+        ("gciql", {"extraction": "bc"}, "needs 'ddpg.bc' or 'awr', got 'bc'"),
+        ("crl", {"layers": 2.5}, "crl's layers needs a value of type int, got 2.5"),
+        ("gcbc", {"alpha": 1.0}, "gcbc has no setting 'alpha'; it has: none"),
+    ],
+)
+def test_settings_are_checked(learner: str, settings: dict[str, object], message: str) -> None:
+    with pytest.raises(GoalsetsError, match=message):
+        small(learner=learner, settings=settings)

@@ -213,6 +213,11 @@ def _settings(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def _wandb(project: str | None) -> Callable[[Run], Sequence[Log]]:
+    from goalsets.train.log import import_wandb
+
+    if project:
+        import_wandb()  # before anything is written
+
     def make(run: Run) -> Sequence[Log]:
         from goalsets.train.log import WandbLog
 

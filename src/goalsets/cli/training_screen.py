@@ -46,6 +46,7 @@ class TrainingScreen:
         self._interval = interval
         self._when, self._make_evaluations = when, make_evaluations
         self._later: list[int] = []
+        self._evaluations: Alongside | None = None
         self._bar = Progress(
             TextColumn("training"),
             BarColumn(bar_width=24),
@@ -89,18 +90,21 @@ class TrainingScreen:
         if not self._console.is_terminal and now - self._spoken >= self._interval:
             self._spoken = now
             self.say(text)
-        self._evaluations.poll()
+        if self._evaluations is not None:
+            self._evaluations.poll()
         self._report()
 
     def kept(self, run: Run, progress: Reached) -> None:
         """Send kept weights to their evaluation."""
-        if self._when == "alongside":
+        if self._evaluations is not None and self._when == "alongside":
             self._evaluations.add(progress.step)
         elif self._when == "afterwards":
             self._later.append(progress.step)
 
     def finish(self) -> None:
         """Wait for the evaluations that are left, and show them."""
+        if self._evaluations is None:
+            return
         for step in self._later:
             self._evaluations.add(step)
         self._bar.update(self._task, text="waiting for evaluations")
@@ -110,7 +114,8 @@ class TrainingScreen:
 
     def abandon(self) -> None:
         """Stop evaluations; kept weights can be evaluated later."""
-        self._evaluations.stop()
+        if self._evaluations is not None:
+            self._evaluations.stop()
 
     def _report(self) -> None:
         """Print evaluations that have come in."""

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from goalsets.condition import Fill
 from goalsets.core import GoalsetsError, Registry
@@ -78,13 +78,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         """Check what can be checked without data."""
         SCHEMES[self.scheme]
-        kind = LEARNERS[self.learner]
-        known = [f.name for f in dataclasses.fields(kind.Config)]
-        for name in self.settings:
-            if name not in known:
-                raise GoalsetsError(
-                    f"{self.learner} has no setting {name!r}; it has: {', '.join(known) or 'none'}."
-                )
+        _check_settings(self.learner, self.settings)
         for name in ("steps", "batch_size", "hidden"):
             if getattr(self, name) < 1:
                 raise GoalsetsError(f"{name} must be 1 or more, got {getattr(self, name)}.")
@@ -103,3 +97,22 @@ class TrainConfig:
     def from_json(cls, text: str) -> TrainConfig:
         """Read what `to_json` wrote."""
         return cls(**json.loads(text))
+
+
+def _check_settings(learner: str, settings: Mapping[str, Any]) -> None:
+    """Raise an error for a setting that the learner does not have, or that is of another type."""
+    types = get_type_hints(LEARNERS[learner].Config)
+    for name, value in settings.items():
+        if name not in types:
+            known = ", ".join(types) or "none"
+            raise GoalsetsError(f"{learner} has no setting {name!r}; it has: {known}.")
+        wanted = types[name]
+        if get_origin(wanted) is Literal:
+            fits, expected = value in get_args(wanted), " or ".join(map(repr, get_args(wanted)))
+        elif wanted is float:
+            fits = isinstance(value, int | float) and not isinstance(value, bool)
+            expected = "a number"
+        else:
+            fits, expected = type(value) is wanted, f"a value of type {wanted.__name__}"
+        if not fits:
+            raise GoalsetsError(f"{learner}'s {name} needs {expected}, got {value!r}.")

@@ -101,12 +101,7 @@ class WandbLog:
 
     def __init__(self, directory: Path, project: str, config: Mapping[str, Any]) -> None:
         """Take the run directory, whose name becomes the run's, and its configuration."""
-        try:
-            import wandb  # pyright: ignore[reportMissingImports]
-        except ImportError:
-            raise LogError(
-                "logging to Weights & Biases needs its library: pip install 'goalsets[wandb]'."
-            ) from None
+        wandb = import_wandb()
         name = "-".join(directory.resolve().parts[-2:])
         self._run = wandb.init(
             project=project, id=name, name=name, dir=directory, config=dict(config), resume="allow"
@@ -119,3 +114,14 @@ class WandbLog:
     def close(self) -> None:
         """Tell it that the run is over."""
         self._run.finish()
+
+
+def import_wandb() -> Any:  # noqa: ANN401 - a module that may not be there
+    """Import the library, or say how to get it."""
+    try:
+        import wandb  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        raise LogError(
+            "logging to Weights & Biases needs its library: pip install 'goalsets[wandb]'."
+        ) from None
+    return wandb

@@ -117,7 +117,7 @@ _CPU: Mapping[str, Fields] = {
 _TABLETOP: Mapping[str, Fields] = {
     "gcivl": {"initial_value": -30.0, "witness": True, "alpha": 0.3},
     "gciql": {"initial_value": -30.0, "witness": True, "alpha": 3.0},
-    "gcdl": {"initial_value": -0.6, "witness": True, "alpha": 0.3},
+    "gcdl": {"initial_value": -0.6, "witness": True, "alpha": 0.1},
     "crl": {"alpha": 3.0},
 }
 """Settings for the tabletop, which small networks learn in less than a minute."""

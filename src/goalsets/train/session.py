@@ -12,7 +12,7 @@ from goalsets.data.normaliser import Normaliser
 from goalsets.data.store import Store
 from goalsets.envs.tasks import TASKS
 from goalsets.train.build import Frame, draw_bank, make_learner, make_sampler
-from goalsets.train.checkpoint import Progress
+from goalsets.train.checkpoint import CHECKPOINT, Progress
 from goalsets.train.config import TrainConfig
 from goalsets.train.log import CsvLog, Log, TensorBoardLog
 from goalsets.train.loop import Trainer
@@ -138,7 +138,8 @@ def _check_fits(store: Store, layout: StateLayout) -> None:
 
 
 def _open(config: TrainConfig, frame: Frame, store: Store, directory: Path, *, resume: bool) -> Run:
-    if not (directory / CONFIG).exists():
+    # A run that was stopped before its first checkpoint has nothing to lose.
+    if not (directory / CONFIG).exists() or not (directory / CHECKPOINT).exists():
         return Run.create(directory, config, frame, store)
     if not resume:
         raise RunError(
