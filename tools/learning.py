@@ -3,6 +3,8 @@
     python tools/learning.py cpu          each learner, success over wall-clock
     python tools/learning.py schemes      GCBC and GCIQL under other schemes
     python tools/learning.py ablation     GCIQL without its pessimistic start, floor, labels, clamp
+    python tools/learning.py imitation    GCBC without its weight decay, learning rate, schedule
+    python tools/learning.py temperature  GCDL at other values of alpha
 
 Needs the data (goalsets data collect cube-single-noisy-v0 --episodes 300, then data import).
 Finished runs are not repeated. The table goes to results/learning/<what>.csv and to the screen.
@@ -42,7 +44,28 @@ ABLATION: Experiments = {
     "one clip for all networks": [*_GCIQL, "--clip-apart", "False"],
     "constant learning rate": [*_GCIQL, "--schedule", "constant"],
 }
-TABLES = {"cpu": CPU, "schemes": SCHEMES, "ablation": ABLATION}
+_GCBC = ["--learner", "gcbc"]
+IMITATION: Experiments = {
+    "as it is": _GCBC,
+    "weight decay 0.01": [*_GCBC, "--weight-decay", "0.01"],
+    "learning rate 8e-4": [*_GCBC, "--learning-rate", "8e-4"],
+    "constant learning rate": [*_GCBC, "--schedule", "constant"],
+    "none of the three": [
+        *_GCBC,
+        *["--weight-decay", "0.01", "--learning-rate", "8e-4", "--schedule", "constant"],
+    ],
+}
+_GCDL = ["--learner", "gcdl"]
+TEMPERATURE: Experiments = {
+    f"alpha {alpha}": [*_GCDL, "--set", f"alpha={alpha}"] for alpha in (0.03, 0.1, 0.3, 1)
+}
+TABLES = {
+    "imitation": IMITATION,
+    "temperature": TEMPERATURE,
+    "cpu": CPU,
+    "schemes": SCHEMES,
+    "ablation": ABLATION,
+}
 
 
 def main(what: str, *options: str) -> None:

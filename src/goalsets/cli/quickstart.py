@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from goalsets.train.run import Run
 
 TASK = "cube-single-noisy-v0"
-EPISODES, STEPS = 100, 5_000
+EPISODES, STEPS = 100, 3_000
 ASKED = 10
 """Episodes for each question."""
 

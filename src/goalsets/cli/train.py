@@ -27,6 +27,8 @@ class Overrides:
     """Transitions in a step."""
     learning_rate: float | None = None
     """AdamW's."""
+    weight_decay: float | None = None
+    """AdamW's."""
     schedule: Literal["constant", "cosine"] | None = None
     """Whether the learning rate stays, or falls along a cosine."""
     labels: Literal["predicate", "terms", "identity"] | None = None

@@ -86,9 +86,9 @@ def ogbench(task: str, learner: str) -> Fields:
 
 
 _CPU: Mapping[str, Fields] = {
-    "gcbc": {"steps": 8_000, "batch_size": 1024, "learning_rate": 2e-3},
+    "gcbc": {"steps": 4_000, "batch_size": 1024, "learning_rate": 2e-3, "weight_decay": 0.5},
     "gcivl": {
-        "steps": 4_000,
+        "steps": 3_000,
         "batch_size": 512,
         "learning_rate": 2e-3,
         "settings": {"initial_value": -60.0, "witness": True, "alpha": 0.3},
@@ -100,10 +100,10 @@ _CPU: Mapping[str, Fields] = {
         "settings": {"initial_value": -60.0, "witness": True, "alpha": 0.3},
     },
     "gcdl": {
-        "steps": 4_000,
+        "steps": 3_000,
         "batch_size": 512,
         "learning_rate": 2e-3,
-        "settings": {"initial_value": -0.6, "witness": True, "alpha": 0.3},
+        "settings": {"initial_value": -0.6, "witness": True, "alpha": 0.1},
     },
     "crl": {
         "steps": 4_000,
