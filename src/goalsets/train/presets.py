@@ -88,28 +88,29 @@ def ogbench(task: str, learner: str) -> Fields:
 _CPU: Mapping[str, Fields] = {
     "gcbc": {"steps": 4_000, "batch_size": 1024, "learning_rate": 2e-3, "weight_decay": 0.5},
     "gcivl": {
-        "steps": 3_000,
+        "steps": 2_500,
         "batch_size": 512,
         "learning_rate": 2e-3,
         "settings": {"initial_value": -60.0, "witness": True, "alpha": 0.3},
     },
     "gciql": {
-        "steps": 3_000,
+        "steps": 2_500,
         "batch_size": 512,
         "learning_rate": 8e-4,
         "settings": {"initial_value": -60.0, "witness": True, "alpha": 0.3},
     },
     "gcdl": {
-        "steps": 3_000,
+        "steps": 2_500,
         "batch_size": 512,
         "learning_rate": 2e-3,
         "settings": {"initial_value": -0.6, "witness": True, "alpha": 0.1},
     },
     "crl": {
-        "steps": 4_000,
-        "batch_size": 512,
-        "learning_rate": 8e-4,
-        "settings": {"alpha": 0.3},
+        "steps": 3_000,
+        "batch_size": 1024,
+        "learning_rate": 2e-3,
+        "weight_decay": 0.5,
+        "settings": {"alpha": 1.0},
     },
 }
 """Chosen on cube-single-noisy-v0."""

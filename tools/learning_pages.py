@@ -1,0 +1,90 @@
+"""Put the tables of results/learning into the pages of docs/learners.
+
+`python tools/learning.py <what>` measures and writes the tables; this fills what stands between
+`<!-- results: name -->` and `<!-- end -->`, so that no figure is typed by hand.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+RESULTS, PAGES = Path("results/learning"), Path("docs/learners")
+
+Row = dict[str, str]
+
+_VARIANTS = {
+    "schemes": ("gcbc", "gcdl"),
+    "ablation": ("gciql",),
+    "imitation": ("gcbc",),
+    "temperature": ("gcdl",),
+}
+"""Tables of what was changed, and the runs of the cpu preset that they are compared with."""
+
+_BUDGET = (
+    "cube-single-noisy-v0, 300 collected episodes, two cores, one seed; official success with a "
+    "95 % Wilson interval over {episodes} episodes. `python tools/learning.py {what}`"
+)
+
+
+def read(what: str) -> list[Row]:
+    """The rows of a table; none where it has not been measured."""
+    path = RESULTS / f"{what}.csv"
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def table(rows: list[Row], columns: tuple[str, ...], what: str) -> str:
+    """A Markdown table under the words that say what was measured and how."""
+    budget = _BUDGET.format(episodes=rows[0]["episodes"], what=what)
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(row[column] for column in columns) + " |" for row in rows]
+    return budget + "\n\n" + "\n".join(lines)
+
+
+def last(rows: list[Row]) -> list[Row]:
+    """The last row of each run."""
+    return list({row["run"]: row for row in rows}.values())
+
+
+def sections() -> dict[str, str]:
+    """The text of each place, by its name."""
+    time = ("step", "seconds", "success %", "95 % interval")
+    summary = ("run", "batch", *time)
+    cpu = read("cpu")
+    found = {
+        row["run"]: "## Results at the cpu preset\n\n"
+        + table([r for r in cpu if r["run"] == row["run"]], time, "cpu")
+        for row in cpu
+    }
+    if cpu:
+        found["all"] = table(last(cpu), summary, "cpu")
+    for what, base in _VARIANTS.items():
+        if rows := read(what):
+            as_it_is = [
+                {**r, "run": f"{r['run']}, as it is"} for r in last(cpu) if r["run"] in base
+            ]
+            found[what] = table([*as_it_is, *last(rows)], summary, what)
+    return found
+
+
+def main() -> None:
+    """Fill every page."""
+    texts = sections()
+    place = re.compile(r"<!-- results: (\w+) -->.*?<!-- end -->", re.DOTALL)
+
+    def fill(match: re.Match[str]) -> str:
+        name = match.group(1)
+        if name not in texts:
+            return match.group(0)
+        return f"<!-- results: {name} -->\n{texts[name]}\n<!-- end -->"
+
+    for page in PAGES.glob("*.md"):
+        page.write_text(place.sub(fill, page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
