@@ -124,10 +124,12 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     place = output or Path("runs") / Path(task).name / f"{learner}-{scheme}-{preset}-s{seed}"
     cores = available_cores()
     torch.set_num_threads(threads or cores)
+    # Alongside, training goes on in the other half of the cores.
+    workers = cores if looking.evaluate == "afterwards" else max(1, cores // 2)
     screen = TrainingScreen(
         Console(stderr=True),
         looking.evaluate if known else "never",
-        lambda run: Alongside(run, looking.episodes, max(1, cores // 2)),
+        lambda run: Alongside(run, looking.episodes, workers),
     )
     with screen:
         try:
