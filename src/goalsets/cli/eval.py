@@ -25,34 +25,15 @@ def eval_(
         episodes: Episodes for each of the five goals.
         workers: Processes; by default one for each processor.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
+    from goalsets.cli.episode_bar import EpisodeBar
     from goalsets.evaluate.official import evaluate_official
     from goalsets.evaluate.stats import Rate
     from goalsets.train.run import Run
 
-    console = Console(stderr=True)
-    bar = Progress(
-        TextColumn("episodes"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        shown = bar.add_task("", total=5 * episodes, rate="")
-
-        def watch(done: int, total: int, successes: int) -> None:
-            bar.update(shown, completed=done, total=total, rate=f"success {Rate(successes, done)}")
-
-        def say(text: str) -> None:
-            console.print(text, highlight=False, markup=False)
-
+    opened = Run.open(run)
+    with EpisodeBar() as bar:
         record = evaluate_official(
-            Run.open(run), step, episodes=episodes, workers=workers, watch=watch, say=say
+            opened, step, episodes=episodes, workers=workers, watch=bar.watch, say=bar.say
         )
     total = record["num_episodes"]
     rate = Rate(round(record["success"] * total), total)

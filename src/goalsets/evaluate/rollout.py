@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from goalsets.core import GoalSet, Query
 from goalsets.envs.tasks import TASKS
-from goalsets.evaluate.start import start_episode
+from goalsets.evaluate.start import make_environment, start_episode
 from goalsets.workers import Crew, available_cores, silence
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def make_runner(run: Path, step: int | None) -> Callable[[EpisodeSpec], EpisodeR
 
     def run_one(spec: EpisodeSpec) -> EpisodeResult:
         if spec.task not in environments:
-            environments[spec.task] = TASKS[spec.task].make()
+            environments[spec.task] = make_environment(TASKS[spec.task])
         return run_episode(environments[spec.task], policy, spec)
 
     return run_one

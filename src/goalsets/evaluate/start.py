@@ -1,13 +1,24 @@
-"""The start of an episode: decided by the task, the official goal and the seed, and nothing else."""
+"""The start of an episode: decided by its task, official goal and seed, and by nothing else."""
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from goalsets.envs.tasks import Task
+
 Floats = NDArray[np.float32]
+
+
+def make_environment(task: Task) -> Any:  # noqa: ANN401 - a Gymnasium environment
+    """Create a task's environment without what its libraries say about displays and spaces."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return task.make()
 
 
 def start_episode(
