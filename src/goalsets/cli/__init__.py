@@ -52,10 +52,11 @@ def _run(verbs: Verbs, words: list[str], program: str, description: str) -> None
 
 
 def _verbs() -> Verbs:
+    from goalsets.cli import ask, query, quickstart, tasks, train
     from goalsets.cli import eval as evaluation
-    from goalsets.cli import query, quickstart, tasks, train
 
     return {
+        "ask": ask.ask,
         "data": data,
         "eval": evaluation.eval_,
         "query": query.query,

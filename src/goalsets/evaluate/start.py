@@ -28,8 +28,10 @@ def start_episode(
 ) -> tuple[Floats, Floats]:
     """Reset an environment, and return the first observation and the official goal state."""
     np.random.seed(seed)  # noqa: NPY002 - OGBench's mazes draw from the global generator
-    _seed_actions(env.unwrapped, seed)
-    observation, info = env.reset(seed=seed, options={"task_id": task_id})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # they have told us about their spaces
+        _seed_actions(env.unwrapped, seed)
+        observation, info = env.reset(seed=seed, options={"task_id": task_id})
     return np.asarray(observation, dtype=np.float32), np.asarray(info["goal"], dtype=np.float32)
 
 
