@@ -20,6 +20,12 @@ COMMANDS = {
     "query-help": "query --help",
     "tasks-help": "tasks --help",
     "quickstart-help": "quickstart --help",
+    "ask-help": "ask --help",
+    "distance-help": "distance --help",
+    "eval-help": "eval --help",
+    "suite-help": "suite --help",
+    "suite-build-help": "suite build --help",
+    "suite-run-help": "suite run --help",
     "data-help": "data --help",
     "data-collect-help": "data collect --help",
     "data-import-help": "data import --help",
@@ -42,6 +48,9 @@ ERRORS = {
     "error-data-file": "data|import|npz|no-such-file.npz",
     "error-data-store": "data|inspect|no-such-store",
     "error-data-task": "data|collect|cube-singel-noisy-v0",
+    "error-suite-task": "suite|build|cube-singel-noisy-v0|-o|suite.json",
+    "error-suite-file": "suite|run|no-such-run|--suite|no-such-suite.json",
+    "error-run": "ask|no-such-run",
     "error-both": "query|all|--layout|x.yaml|--task|scene-play-v0",
 }
 

@@ -52,12 +52,13 @@ def _run(verbs: Verbs, words: list[str], program: str, description: str) -> None
 
 
 def _verbs() -> Verbs:
-    from goalsets.cli import ask, query, quickstart, tasks, train
+    from goalsets.cli import ask, distance, query, quickstart, tasks, train
     from goalsets.cli import eval as evaluation
 
     return {
         "ask": ask.ask,
         "data": data,
+        "distance": distance.distance,
         "eval": evaluation.eval_,
         "query": query.query,
         "quickstart": quickstart.quickstart,
