@@ -23,6 +23,7 @@ from goalsets.evaluate.start import make_environment, start_episode
 from goalsets.policy import Policy
 from goalsets.train.run import Run
 from tests.evaluate.conftest import TASK, make_run
+from tests.evaluate.real import make_real_run
 
 LAYOUT = TASKS[TASK].layout
 
@@ -212,11 +213,10 @@ def test_a_state_is_put_where_it_was_seen(name: str) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.timeout(600)  # software rendering: a hundred pictures
 @pytest.mark.parametrize("gl", ["egl", "disable"])
 def test_real_environment(gl: str, tmp_path: Path) -> None:
     """A question about a real OGBench task, with OpenGL and without."""
-    from tests.evaluate.real import make_real_run
-
     run, store = make_real_run(tmp_path)
     command = [sys.executable, "-m", "goalsets", "ask", str(run.path), "--data", str(store.path)]
     command += ["--query", "block0_pos", "--goal", "bank:3", "--set", "block0_pos=9,9,9"]

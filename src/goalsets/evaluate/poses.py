@@ -35,7 +35,7 @@ def show_goal(env: Any, goal: State, query: Query) -> None:  # noqa: ANN401 - as
 
     Nothing that moves touches them, and we do not ask the environment about success.
     """
-    import mujoco
+    mujoco = _mujoco()
 
     inner = env.unwrapped
     asked = {term.name for term in query.terms}
@@ -53,6 +53,13 @@ def show_goal(env: Any, goal: State, query: Query) -> None:  # noqa: ANN401 - as
     mujoco.mj_kinematics(inner._model, inner._data)
 
 
+def _mujoco() -> Any:  # noqa: ANN401 - a module whose functions its types do not name
+    """MuJoCo, which is imported only where a simulator is there already."""
+    import mujoco
+
+    return mujoco
+
+
 def _put_maze(inner: Any, state: State) -> None:  # noqa: ANN401 - as above
     positions = len(inner.data.qpos)
     if len(state) == positions + len(inner.data.qvel):
@@ -62,7 +69,7 @@ def _put_maze(inner: Any, state: State) -> None:  # noqa: ANN401 - as above
 
 
 def _put_arm(inner: Any, state: State) -> None:  # noqa: ANN401 - as above
-    import mujoco
+    mujoco = _mujoco()
 
     data = inner._data
     data.qpos[inner._arm_joint_ids] = state[:6]
