@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -256,3 +257,11 @@ def test_other_data_is_told_of(suite: Suite, store: Store, tmp_path: Path) -> No
     only = ("ee_pos",)
     run_suite(Run.open(run.path), suite, only=only, episodes=1, workers=1, say=heard.append)
     assert "may not be held out from it" in heard[0]
+
+
+def test_a_suite_does_not_depend_on_where_the_data_lies(
+    suite: Suite, store: Store, tmp_path: Path
+) -> None:
+    moved = shutil.copytree(store.path, tmp_path / "elsewhere")
+    shipped = with_episodes(shipped_description(TASK), 2)
+    assert build_suite(TASK, Store.open(moved), shipped).digest == suite.digest

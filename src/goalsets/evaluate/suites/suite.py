@@ -54,7 +54,7 @@ class Suite:
     layout: str
     """Digest of the layout that the references and queries are over."""
     data: Mapping[str, Any]
-    """Fingerprint and source of the data whose validation split the references are from."""
+    """Fingerprint of the data whose validation split the references are from."""
     seed: int
     """What references were drawn with."""
     questions: Mapping[str, Question]
