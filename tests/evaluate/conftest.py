@@ -23,16 +23,19 @@ def make_run(path: Path, store: Store, *, keep_every: int | None = None, **field
     return train(TrainConfig(**settings), store, path, pace=Pace(keep_every=keep_every))
 
 
-@pytest.fixture(scope="session")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    path = tmp_path_factory.mktemp("data") / TASK
+def make_store(path: Path, source: str = "scripted play") -> Store:
     return write_store(
         path,
         collect(40, 100, seed=0).episodes(),
         collect(20, 100, seed=1).episodes(),
         layout=TASKS[TASK].layout,
-        source="scripted play",
+        source=source,
     )
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return make_store(tmp_path_factory.mktemp("data") / TASK)
 
 
 @pytest.fixture(scope="session")

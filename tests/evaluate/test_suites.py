@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +25,7 @@ from goalsets.evaluate.suites import (
 from goalsets.evaluate.suites.build import with_episodes
 from goalsets.evaluate.suites.description import shipped_descriptions
 from goalsets.train.run import Run
-from tests.evaluate.conftest import TASK, make_run
+from tests.evaluate.conftest import TASK, make_run, make_store
 
 LAYOUT = TASKS[TASK].layout
 
@@ -259,9 +258,7 @@ def test_other_data_is_told_of(suite: Suite, store: Store, tmp_path: Path) -> No
     assert "may not be held out from it" in heard[0]
 
 
-def test_a_suite_does_not_depend_on_where_the_data_lies(
-    suite: Suite, store: Store, tmp_path: Path
-) -> None:
-    moved = shutil.copytree(store.path, tmp_path / "elsewhere")
+def test_a_suite_does_not_depend_on_where_the_data_lies(suite: Suite, tmp_path: Path) -> None:
+    moved = make_store(tmp_path / "elsewhere", source="the same, from another place")
     shipped = with_episodes(shipped_description(TASK), 2)
-    assert build_suite(TASK, Store.open(moved), shipped).digest == suite.digest
+    assert build_suite(TASK, moved, shipped).digest == suite.digest
