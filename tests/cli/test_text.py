@@ -21,7 +21,12 @@ COMMANDS = {
     "tasks-help": "tasks --help",
     "quickstart-help": "quickstart --help",
     "train-help": "train --help",
+    "ask-help": "ask --help",
+    "distance-help": "distance --help",
     "eval-help": "eval --help",
+    "suite-help": "suite --help",
+    "suite-build-help": "suite build --help",
+    "suite-run-help": "suite run --help",
     "data-help": "data --help",
     "data-collect-help": "data collect --help",
     "data-import-help": "data import --help",
@@ -51,6 +56,9 @@ ERRORS = {
     "error-train-preset": "train|tabletop-single-v0|--preset|gpu",
     "error-train-setting": "train|tabletop-single-v0|--set|alpha",
     "error-eval": "eval|no-such-run",
+    "error-suite-task": "suite|build|cube-singel-noisy-v0|-o|suite.json",
+    "error-suite-file": "suite|run|no-such-run|--suite|no-such-suite.json",
+    "error-run": "ask|no-such-run",
     "error-both": "query|all|--layout|x.yaml|--task|scene-play-v0",
 }
 

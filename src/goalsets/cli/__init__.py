@@ -17,6 +17,8 @@ def main(args: Sequence[str] | None = None) -> None:
     try:
         if words[:1] == ["data"]:
             _run(_data_verbs(), words[1:], "goalsets data", _DATA)
+        elif words[:1] == ["suite"]:
+            _run(_suite_verbs(), words[1:], "goalsets suite", _SUITE)
         else:
             _run(_verbs(), words, "goalsets", _GOALSETS)
     except GoalsetsError as error:
@@ -29,6 +31,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 _GOALSETS = "Queryable robot goals: train one policy from logs, ask it many questions."
 _DATA = "Data: collect it, bring your own, and look at it."
+_SUITE = "Suites: one model, many goals, on episodes that every run is given."
 
 
 def _run(verbs: Verbs, words: list[str], program: str, description: str) -> None:
@@ -49,14 +52,17 @@ def _run(verbs: Verbs, words: list[str], program: str, description: str) -> None
 
 
 def _verbs() -> Verbs:
+    from goalsets.cli import ask, distance, query, quickstart, tasks, train
     from goalsets.cli import eval as evaluation
-    from goalsets.cli import query, quickstart, tasks, train
 
     return {
+        "ask": ask.ask,
         "data": data,
+        "distance": distance.distance,
         "eval": evaluation.eval_,
         "query": query.query,
         "quickstart": quickstart.quickstart,
+        "suite": suite,
         "tasks": tasks.tasks,
         "train": train.train,
     }
@@ -74,4 +80,15 @@ def _data_verbs() -> Verbs:
 
 def data() -> None:
     """Collect data, import your own, and inspect it: see 'goalsets data --help'."""
+    raise AssertionError("handled by main")
+
+
+def _suite_verbs() -> Verbs:
+    from goalsets.cli import suite_build, suite_run
+
+    return {"build": suite_build.build, "run": suite_run.run}
+
+
+def suite() -> None:
+    """Build a suite of many goals, and run it: see 'goalsets suite --help'."""
     raise AssertionError("handled by main")

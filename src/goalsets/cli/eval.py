@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
@@ -11,6 +11,7 @@ import tyro
 def eval_(
     run: Annotated[Path, tyro.conf.Positional],
     step: int | None = None,
+    last: int | None = None,
     episodes: int = 10,
     workers: int | None = None,
 ) -> None:
@@ -22,38 +23,46 @@ def eval_(
     Args:
         run: A run directory.
         step: A step whose weights were kept; the latest checkpoint unless given.
+        last: Evaluate the last so many steps whose weights were kept, and report their mean, as
+            the paper does with 3. Those that are recorded already are not run again.
         episodes: Episodes for each of the five goals.
         workers: Processes; by default one for each processor.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    from goalsets.evaluate.official import evaluate_official
-    from goalsets.evaluate.stats import Rate
+    from goalsets.core import GoalsetsError
+    from goalsets.evaluate.official import average, last_steps, recorded
     from goalsets.train.run import Run
 
-    console = Console(stderr=True)
-    bar = Progress(
-        TextColumn("episodes"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
+    opened = Run.open(run)
+    if last is None:
+        _print(run, _evaluate(opened, step, episodes, workers))
+        return
+    if step is not None:
+        raise GoalsetsError("give --step or --last, not both.")
+    records: list[dict[str, Any]] = []
+    for kept in last_steps(opened, last):
+        found = recorded(opened, kept, episodes)
+        records.append(found or _evaluate(opened, kept, episodes, workers))
+        _print(run, records[-1])
+    mean = average(records)
+    print(
+        f"mean of the last {last}: success {mean['success']:.0%}, "
+        f"between {mean['lowest']:.0%} and {mean['highest']:.0%}"
     )
-    with bar:
-        shown = bar.add_task("", total=5 * episodes, rate="")
 
-        def watch(done: int, total: int, successes: int) -> None:
-            bar.update(shown, completed=done, total=total, rate=f"success {Rate(successes, done)}")
 
-        def say(text: str) -> None:
-            console.print(text, highlight=False, markup=False)
+def _evaluate(run: Any, step: int | None, episodes: int, workers: int | None) -> dict[str, Any]:  # noqa: ANN401 - a Run, imported when used
+    from goalsets.cli.episode_bar import EpisodeBar
+    from goalsets.evaluate.official import evaluate_official
 
-        record = evaluate_official(
-            Run.open(run), step, episodes=episodes, workers=workers, watch=watch, say=say
+    with EpisodeBar() as bar:
+        return evaluate_official(
+            run, step, episodes=episodes, workers=workers, watch=bar.watch, say=bar.say
         )
+
+
+def _print(run: Path, record: dict[str, Any]) -> None:
+    from goalsets.evaluate.stats import Rate
+
     total = record["num_episodes"]
     rate = Rate(round(record["success"] * total), total)
     print(f"{run}, step {record['step']:,}: success {rate}, {total} episodes")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import tyro
 
 from goalsets.cli.tables import print_table
-from goalsets.core import GoalsetsError, Query, StateLayout, Term, print_indices, read_layout
+from goalsets.core import GoalsetsError, Group, Query, StateLayout, Term, print_indices, read_layout
 
 DEFAULT_TASK = "cube-single-noisy-v0"
 
@@ -84,13 +84,16 @@ def _row(term: Term) -> tuple[str, ...]:
 
 
 def _physical(term: Term) -> str:
-    """The tolerance as people think of it: centimetres, degrees; empty where there is no unit."""
+    """The tolerance as people think of it; empty where there is no unit."""
     if term.tolerance is None:
         return ""
-    if term.group.metric == "exact":
-        return "equal"
-    amount = term.group.in_natural_unit(term.tolerance)
-    unit = term.group.natural_unit
+    return "equal" if term.group.metric == "exact" else physical(term.group, term.tolerance)
+
+
+def physical(group: Group, distance: float) -> str:
+    """A distance as people think of it: centimetres, degrees; empty where there is no unit."""
+    amount = group.in_natural_unit(distance)
+    unit = group.natural_unit
     if unit == "rad":
         return f"{math.degrees(amount):.4g} deg"
     if unit == "m":

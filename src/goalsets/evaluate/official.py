@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from goalsets.core import GoalsetsError
@@ -67,6 +68,48 @@ def evaluate_official(
     }
     run.add_evaluation(record)
     return record
+
+
+def last_steps(run: Run, count: int) -> list[int]:
+    """The last so many steps whose weights were kept."""
+    if count < 1:
+        raise GoalsetsError(f"last must be 1 or more, got {count}.")
+    if len(run.steps) < count:
+        kept = ", ".join(map(str, run.steps)) or "none"
+        raise GoalsetsError(
+            f"{run.path} has not kept the weights of {count} steps, only: {kept}. Train with "
+            "--keep-every to keep more."
+        )
+    return run.steps[-count:]
+
+
+def recorded(run: Run, step: int, episodes: int) -> dict[str, Any] | None:
+    """The latest official record of a step with so many episodes of each goal, if there is one."""
+    found = [
+        record
+        for record in run.evaluations()
+        if record["kind"] == "official"
+        and record["step"] == step
+        and record["num_episodes"] == episodes * len(TASK_IDS)
+    ]
+    return found[-1] if found else None
+
+
+def average(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The paper's number: the mean success of a run's last evaluations.
+
+    They are of one run and on the same episodes, so they are no independent repetitions: the
+    spread says how much the policy still moves, not how sure the mean is.
+    """
+    rates = [float(record["success"]) for record in records]
+    goals = records[0]["by_goal"]
+    return {
+        "steps": [record["step"] for record in records],
+        "success": statistics.fmean(rates),
+        "lowest": min(rates),
+        "highest": max(rates),
+        "by_goal": {g: statistics.fmean(r["by_goal"][g] for r in records) for g in goals},
+    }
 
 
 def _record(

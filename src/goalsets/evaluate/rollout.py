@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from goalsets.core import GoalSet, Query
 from goalsets.envs.tasks import TASKS
+from goalsets.evaluate.start import make_environment, start_episode
 from goalsets.workers import Crew, available_cores, silence
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def make_runner(run: Path, step: int | None) -> Callable[[EpisodeSpec], EpisodeR
 
     def run_one(spec: EpisodeSpec) -> EpisodeResult:
         if spec.task not in environments:
-            environments[spec.task] = TASKS[spec.task].make()
+            environments[spec.task] = make_environment(TASKS[spec.task])
         return run_episode(environments[spec.task], policy, spec)
 
     return run_one
@@ -108,14 +109,13 @@ def run_episode(
     With a goal of its own, an episode lasts for the task's horizon or until the goal set contains
     the state; the environment's opinion, and its wish to end, do not count.
     """
-    np.random.seed(spec.seed)  # noqa: NPY002 - OGBench's mazes draw from the global generator
     horizon = TASKS[spec.task].horizon
-    observation, info = env.reset(seed=spec.seed, options={"task_id": spec.task_id})
+    first, official = start_episode(env, spec.task_id, spec.seed)
     own = spec.goal is not None
-    goal = np.asarray(spec.goal if own else info["goal"], dtype=np.float32)
+    goal = np.asarray(spec.goal, dtype=np.float32) if own else official
     query = Query.parse(spec.query, policy.layout)
     judge = GoalSet(goal, query) if own else None
-    seen, done = [np.asarray(observation, dtype=np.float32)], list[Floats]()
+    seen, done = [first], list[Floats]()
     success = judge is not None and bool(judge.contains(seen[0]))
     while not success and len(done) < horizon:
         action = policy.act(seen[-1], goal, query)

@@ -1,0 +1,199 @@
+"""`goalsets ask`: one question, what the data says of it, and what the policy does."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from goalsets.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from goalsets.core import GoalSet
+    from goalsets.data.store import Store
+    from goalsets.evaluate.ask import Answer
+    from goalsets.evaluate.camera import Camera
+    from goalsets.train.run import Run
+
+
+def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
+    run: Annotated[Path, tyro.conf.Positional],
+    query: str = "task",
+    goal: str = "task",
+    set: tuple[str, ...] = (),  # noqa: A002 - what people type
+    task_id: int = 1,
+    seed: int = 0,
+    step: int | None = None,
+    data: Path | None = None,
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
+    no_video: bool = False,
+) -> None:
+    """Ask a trained policy one question: say what the data knows of it, run it, and film it.
+
+    Args:
+        run: A run directory.
+        query: What defines success, such as "block0_pos & block0_yaw:20deg".
+        goal: The reference: task (the official goal of the start) or task:3; bank:17, a state of
+            the validation split, or 'bank:block0_pos.z >= 0.6', one that satisfies a condition; or
+            a JSON file with all coordinates, or with some groups.
+        set: Edits of the reference: block0_pos=0.4,0.1,0.02 in observation units, eff_pos.z=6cm or
+            block0_yaw=30deg in physical ones. Positions count from the layout's own origin.
+        task_id: The official task that the episode starts from, 1 to 5.
+        seed: Decides the start within it, and which state a condition finds.
+        step: A step whose weights were kept; the latest checkpoint unless given.
+        data: The store that tells whether the data supports the question; by default the one in
+            $GOALSETS_DATA or ~/.goalsets/data under the task's name.
+        output: The directory for the film and the picture; by default a new one in RUN/asked.
+        no_video: Do not film the episode.
+    """
+    # MuJoCo chooses how to draw when it is imported.
+    if sys.platform == "linux" and not os.environ.get("DISPLAY"):
+        os.environ.setdefault("MUJOCO_GL", "egl")
+    from goalsets.core import GoalSet, Query
+    from goalsets.envs.tasks import TASKS
+    from goalsets.evaluate.ask import ask as run_question
+    from goalsets.evaluate.ask import check_task
+    from goalsets.evaluate.goals import GoalFinder, edit_goal
+    from goalsets.evaluate.start import make_environment, start_episode
+    from goalsets.train.run import Run
+
+    opened = Run.open(run)
+    task, layout = opened.config.task, opened.frame.layout
+    check_task(task)
+    asked = Query.parse(query, layout)
+    store = _store(task, data)
+    env = make_environment(TASKS[task])
+    finder = GoalFinder(
+        layout,
+        lambda wanted: start_episode(env, wanted, seed)[1],
+        task_id,
+        lambda: _bank(store, task),
+        seed,
+    )
+    reference, source = finder.find(goal)
+    goals = GoalSet(edit_goal(reference, set, layout), asked)
+    print(f"question   {asked}")
+    print(f"goal       {source}{', edited' if set else ''}")
+    policy, _ = opened.load(step)
+    first, _ = start_episode(env, task_id, seed)
+    _say_before(goals, opened, store, _predicted(policy, first, goals, opened))
+    place = output or _next_place(run)
+    place.mkdir(parents=True, exist_ok=True)
+    camera = _camera(env, goals, TASKS[task].horizon) if not no_video else None
+    answer = run_question(camera or env, policy, goals, task=task, task_id=task_id, seed=seed)
+    _say_after(answer, goals, task_id, seed)
+    _write(place, answer, goals, opened, camera)
+
+
+def _store(task: str, data: Path | None) -> Store | None:
+    from goalsets.cli.stores import find_store
+    from goalsets.core import GoalsetsError
+
+    try:
+        return find_store(task, data)
+    except GoalsetsError:
+        if data is not None:
+            raise
+        return None
+
+
+def _bank(store: Store | None, task: str) -> Any:  # noqa: ANN401 - an array
+    from goalsets.cli.stores import find_store
+
+    return (store or find_store(task, None)).validation.observations
+
+
+def _predicted(policy: Any, first: Any, goals: GoalSet, run: Run) -> str:  # noqa: ANN401
+    from goalsets.evaluate.ask import distance_unit, predict
+
+    found = predict(policy, first[None], goals)
+    if found is None:
+        return f"{run.config.learner} learns no distance"
+    return f"{found[0]:.3g} {distance_unit(run.config.learner)}"
+
+
+def _say_before(goals: GoalSet, run: Run, store: Store | None, predicted: str) -> None:
+    from goalsets.evaluate.ask import doubts, support
+
+    seen = None
+    if store is None:
+        print("support    unknown: there is no data here; name a store with --data")
+    else:
+        seen = support(goals, store.train)
+        print(f"support    training: {seen}")
+        print(f"           validation: {support(goals, store.validation)}")
+    print(f"predicted  {predicted}")
+    for doubt in doubts(goals, run.config, seen):
+        print(f"warning: {doubt}")
+
+
+def _camera(env: Any, goals: GoalSet, horizon: int) -> Camera | None:  # noqa: ANN401 - Gymnasium's
+    from goalsets.evaluate.camera import Camera, CameraError
+
+    try:
+        return Camera(env, goals.reference, goals.query, horizon)
+    except CameraError as error:
+        print(f"no film: {error}")
+        return None
+
+
+def _say_after(answer: Answer, goals: GoalSet, task_id: int, seed: int) -> None:
+    from goalsets.cli.query import physical
+    from goalsets.core import Group
+
+    ended = f"reached after {answer.steps} steps" if answer.success else "not reached"
+    if not answer.success:
+        ended += f" in {answer.steps} steps"
+    print(f"episode    from task {task_id}, seed {seed}: {ended}")
+    rows = []
+    for term in answer.violations:
+        group = goals.layout.by_name.get(term.name) or Group.loose(int(term.name[1:-1]))
+        apart = float(term.distance)
+        rows.append(
+            (
+                term.name,
+                f"{apart:.3g}",
+                f"{term.tolerance:.3g}",
+                "" if group.metric == "exact" else physical(group, apart),
+                "holds" if bool(term.satisfied) else "violated",
+            )
+        )
+    print_table(("at the end", "distance", "tolerance", "that is", ""), rows)
+
+
+def _write(place: Path, answer: Answer, goals: GoalSet, run: Run, camera: Camera | None) -> None:
+    from goalsets.evaluate.ask import distance_unit, draw_answer
+    from goalsets.evaluate.camera import write_film
+
+    draw_answer(answer, goals, distance_unit(run.config.learner), place / "distance.png")
+    plain = {
+        "run": str(run.path),
+        "query": str(goals.query),
+        "goal": [float(v) for v in goals.reference],
+        "success": answer.success,
+        "steps": answer.steps,
+        "violations": {
+            term.name: {"distance": float(term.distance), "tolerance": term.tolerance}
+            for term in answer.violations
+        },
+        "predicted": None if answer.distances is None else [float(d) for d in answer.distances],
+    }
+    (place / "answer.json").write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
+    if camera is not None:
+        camera.take(f"step {answer.steps}: {'reached' if answer.success else 'not reached'}")
+        film, note = write_film(camera.pictures, place / "film.mp4")
+        if note is not None:
+            print(f"note: {note}")
+        print(f"film       {film}")
+    print(f"distance   {place / 'distance.png'}")
+
+
+def _next_place(run: Path) -> Path:
+    """A new directory in RUN/asked."""
+    asked = run / "asked"
+    numbers = [int(p.name) for p in asked.glob("[0-9]*") if p.name.isdecimal()]
+    return asked / f"{max(numbers, default=0) + 1:03d}"

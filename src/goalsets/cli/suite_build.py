@@ -1,0 +1,63 @@
+"""`goalsets suite build`: draw the references of a suite, once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+from goalsets.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from goalsets.evaluate.suites import Suite
+
+
+def build(
+    task: Annotated[str, tyro.conf.Positional],
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
+    data: Path | None = None,
+    description: Path | None = None,
+    episodes: int | None = None,
+    seed: int = 0,
+) -> None:
+    """Build a suite: many predicates of one task, on episodes that every run will be given.
+
+    References come from the validation split only, and lie away from where an episode starts. The
+    file holds every episode with its full reference state, and a digest.
+
+    Args:
+        task: A task, such as cube-single-noisy-v0.
+        output: The file to write, such as suites/cube-single.json.
+        data: The store; by default the one in $GOALSETS_DATA or ~/.goalsets/data under the task's
+            name.
+        description: A YAML file that declares predicates of your own; by default the one that
+            goalsets ships for the task.
+        episodes: Episodes of each predicate from each of the five official starts; by default
+            what the description says, 20 in those that are shipped.
+        seed: Decides which references are drawn.
+    """
+    from goalsets.cli.stores import find_store
+    from goalsets.envs.tasks import TASKS
+    from goalsets.evaluate.suites import build_suite, read_description, shipped_description
+    from goalsets.evaluate.suites.build import with_episodes
+
+    TASKS[task]
+    declared = shipped_description(task) if description is None else read_description(description)
+    suite = build_suite(task, find_store(task, data), with_episodes(declared, episodes), seed=seed)
+    suite.save(output)
+    _print(suite, output)
+
+
+def _print(suite: Suite, path: Path) -> None:
+    counts: dict[str, int] = {}
+    for episode in suite.episodes:
+        counts[episode.predicate] = counts.get(episode.predicate, 0) + 1
+    print(f"{suite.name}: {len(suite.episodes)} episodes of {suite.task}, digest {suite.digest}")
+    rows = [
+        (name, str(counts[name]), coordinate, *(f"{v:.3f}" for v in numbers), question.query)
+        for name, question in suite.questions.items()
+        for coordinate, numbers in question.statistics.items()
+    ]
+    print_table(("predicate", "episodes", "coordinate", "min", "mean", "max", "query"), rows)
+    print(f"next: goalsets suite run RUN... --suite {path}")

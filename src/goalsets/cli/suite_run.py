@@ -1,0 +1,120 @@
+"""`goalsets suite run`: one checkpoint, many questions; any number of runs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+
+from goalsets.cli.tables import print_table
+
+
+def run(
+    runs: Annotated[tuple[Path, ...], tyro.conf.Positional],
+    suite: Path,
+    step: int | None = None,
+    only: tuple[str, ...] = (),
+    episodes: int | None = None,
+    again: bool = False,
+    workers: int | None = None,
+) -> None:
+    """Ask runs every question of a suite, and compare them on the same episodes.
+
+    HER-Full is shown the full reference state and judged by the predicate; HER-Task is asked only
+    its own. Success counts at any step; the environment's reward does not count. The record, with
+    every episode, is appended to evaluations.jsonl in each run directory; episodes that are
+    recorded there already are not run again.
+
+    Args:
+        runs: Run directories; the others are compared with the first.
+        suite: The file that 'goalsets suite build' wrote.
+        step: A step whose weights were kept; the latest checkpoint unless given.
+        only: Predicates to ask; all of them unless given.
+        episodes: The first so many episodes from each official start, for a quick look.
+        again: Run all episodes, even those that are recorded.
+        workers: Processes; by default one for each processor.
+    """
+    from goalsets.cli.episode_bar import EpisodeBar
+    from goalsets.core import GoalsetsError
+    from goalsets.evaluate.suites import Suite, run_suite
+    from goalsets.train.run import Run
+
+    if not runs:
+        raise GoalsetsError("name at least one run directory.")
+    loaded = Suite.load(suite)
+    opened = [Run.open(path) for path in runs]
+    for each in opened:  # before the first of them runs for minutes
+        loaded.check_run(each.config.task, each.frame.layout, each.path)
+    records: list[dict[str, Any]] = []
+    for each in opened:
+        with EpisodeBar(str(each.path)) as bar:
+            records.append(
+                run_suite(
+                    each,
+                    loaded,
+                    step,
+                    only=only,
+                    episodes=episodes,
+                    again=again,
+                    workers=workers,
+                    watch=bar.watch,
+                    say=bar.say,
+                )
+            )
+    _print(runs, records)
+
+
+def _print(runs: Sequence[Path], records: Sequence[dict[str, Any]]) -> None:
+    first = records[0]
+    print(f"suite {first['suite']}, digest {first['digest']}")
+    letters = [chr(ord("A") + i) if i < 26 else str(i) for i in range(len(runs))]
+    for letter, path, record in zip(letters, runs, records, strict=True):
+        print(f"  {letter}: {path}, step {record['step']:,}")
+    print_table(
+        ("predicate", *letters, "query"),
+        [
+            (name, *(_cell(r["by_predicate"][name]) for r in records), told["query"])
+            for name, told in first["by_predicate"].items()
+        ],
+    )
+    reasons = {
+        f"{letter}: {told['not_asked']}; it is not asked the others."
+        for letter, record in zip(letters, records, strict=True)
+        for told in record["by_predicate"].values()
+        if "not_asked" in told
+    }
+    for reason in sorted(reasons):
+        print(reason)
+    if len(records) > 1:
+        _print_comparisons(letters, records)
+
+
+def _cell(told: dict[str, Any]) -> str:
+    from goalsets.evaluate.stats import Rate
+
+    if "not_asked" in told:
+        return "not asked"
+    count = told["num_episodes"]
+    return str(Rate(round(told["success"] * count), count))
+
+
+def _print_comparisons(letters: Sequence[str], records: Sequence[dict[str, Any]]) -> None:
+    from goalsets.evaluate.compare import compare_records
+
+    rows = [
+        (
+            c.predicate,
+            f"{letter} - {letters[0]}",
+            f"{100 * c.difference:+.0f}",
+            f"[{100 * c.interval[0]:.0f}, {100 * c.interval[1]:.0f}]",
+            f"{c.only_second} : {c.only_first}",
+            f"{c.p_value:.2g}",
+        )
+        for letter, record in zip(letters[1:], records[1:], strict=True)
+        for c in compare_records(records[0], record)
+    ]
+    print("Paired, episode by episode: the difference in points with its 95 % bootstrap interval,")
+    print("episodes that only one of the two solved, and McNemar's exact p.")
+    print_table(("predicate", "runs", "difference", "interval", "only one", "p"), rows)

@@ -1,0 +1,176 @@
+"""One question: does the data support it, what does the policy do, and how did it end?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import GoalSet, GoalsetsError, Query, Violation
+from goalsets.data.trajectories import Trajectories
+from goalsets.envs.tasks import TASKS
+from goalsets.evaluate.margins import margin
+from goalsets.evaluate.rollout import EpisodeSpec, run_episode
+from goalsets.policy import Policy
+from goalsets.train.config import SCHEMES, TrainConfig
+
+Floats = NDArray[np.float32]
+
+_ROWS = 200_000
+"""States judged at a time, so that a mapped store stays on disk."""
+
+
+@dataclass(frozen=True)
+class Support:
+    """How much of a split lies in a goal set."""
+
+    states: int
+    all_states: int
+    episodes: int
+    """Episodes that pass through the set."""
+    all_episodes: int
+    nearest: float
+    """How many tolerances the nearest state is away; at most 1 if one lies inside."""
+
+    def __str__(self) -> str:
+        """Such as `120 of 30,030 states, in 4 of 30 episodes`."""
+        return (
+            f"{self.states:,} of {self.all_states:,} states, in {self.episodes:,} of "
+            f"{self.all_episodes:,} episodes"
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How an episode went."""
+
+    success: bool
+    steps: int
+    observations: Floats
+    """`[T + 1, D]`."""
+    violations: tuple[Violation, ...]
+    """How each term stands at the end."""
+    distances: Floats | None
+    """`[T + 1]`, predicted on the way; None for learners that cannot tell."""
+
+
+def support(goals: GoalSet, data: Trajectories) -> Support:
+    """Count the states of a split that lie in a goal set."""
+    inside, nearest = 0, np.inf
+    episodes: set[int] = set()
+    for start in range(0, data.num_states, _ROWS):
+        states = data.observations[start : start + _ROWS]
+        rows = np.flatnonzero(goals.contains(states)) + start
+        inside += len(rows)
+        episodes.update((np.searchsorted(data.offsets, rows, side="right") - 1).tolist())
+        nearest = min(nearest, float(margin(goals, states).min()))
+    return Support(inside, data.num_states, len(episodes), data.num_episodes, nearest)
+
+
+def predict(policy: Policy, observations: Floats, goals: GoalSet) -> Floats | None:
+    """Predicted distances `[B]` of observations `[B, D]`; None for learners that cannot tell."""
+    try:
+        return np.asarray(policy.distance(observations, goals.reference, goals.query))
+    except GoalsetsError:
+        return None
+
+
+def doubts(goals: GoalSet, config: TrainConfig, seen: Support | None) -> list[str]:
+    """What somebody should know before they trust the answer to a question.
+
+    Args:
+        goals: The question.
+        config: The run's.
+        seen: How much of the training data answers it; None where nobody knows.
+    """
+    found: list[str] = []
+    conditioning = SCHEMES[config.scheme].conditioning
+    if conditioning == "task" and goals.query.indices != Query.parse("task", goals.layout).indices:
+        found.append(
+            f"{config.scheme} is shown only the task's coordinates: it cannot hear this question."
+        )
+    if conditioning == "full" and not goals.query.mask.all():
+        found.append(
+            f"{config.scheme} is shown the whole reference: it tries to match all of it, and is "
+            "judged by the question."
+        )
+    if seen is None:
+        return found
+    if seen.states == 0:
+        near = (
+            "no state even agrees where there is no slack"
+            if np.isinf(seen.nearest)
+            else f"the nearest is {seen.nearest:.1f} tolerances away"
+        )
+        found.append(
+            f"no training state answers this question ({near}): nothing in the data shows how, and "
+            "the policy can only guess."
+        )
+    elif seen.episodes < max(2, seen.all_episodes // 1000):
+        found.append(
+            f"only {seen.episodes} of {seen.all_episodes:,} training episodes answer this question."
+        )
+    return found
+
+
+def ask(
+    env: Any,  # noqa: ANN401 - a Gymnasium environment, whose types say nothing
+    policy: Policy,
+    goals: GoalSet,
+    *,
+    task: str,
+    task_id: int,
+    seed: int,
+) -> Answer:
+    """Run one episode towards a goal set, and look at how it ended."""
+    goal = tuple(float(v) for v in goals.reference)
+    spec = EpisodeSpec(task, task_id, seed, str(goals.query), goal, trace=True)
+    result = run_episode(env, policy, spec)
+    assert result.trace is not None
+    observations = result.trace["observations"]
+    return Answer(
+        success=result.success,
+        steps=result.steps,
+        observations=observations,
+        violations=goals.violations(observations[-1]),
+        distances=predict(policy, observations, goals),
+    )
+
+
+def draw_answer(answer: Answer, goals: GoalSet, unit: str, path: Path) -> None:
+    """Draw the predicted distance over time, and below it how far each term was from true."""
+    from matplotlib.figure import Figure
+
+    panels = 1 if answer.distances is None else 2
+    figure = Figure(figsize=(7.0, 2.6 * panels), layout="constrained")
+    axes = figure.subplots(panels, 1, sharex=True, squeeze=False)[:, 0]
+    steps = np.arange(len(answer.observations))
+    if answer.distances is not None:
+        axes[0].plot(steps, answer.distances)
+        axes[0].set_ylabel(f"predicted distance\n({unit})")
+    for term in goals.violations(answer.observations):
+        if term.tolerance > 0:
+            axes[-1].plot(steps, term.distance / term.tolerance, label=term.name)
+        else:
+            axes[-1].plot(steps, np.where(term.satisfied, 0.0, 2.0), label=f"{term.name} (equal)")
+    axes[-1].axhline(1.0, color="grey", linewidth=0.8, linestyle="--")
+    axes[-1].set_ylabel("distance\n(tolerances)")
+    axes[-1].set_xlabel("step")
+    axes[-1].legend(fontsize=8)
+    ended = f"reached after {answer.steps} steps" if answer.success else "not reached"
+    axes[0].set_title(f"“{goals.query}”: {ended}", fontsize=10)
+    figure.savefig(path, dpi=120)
+
+
+def distance_unit(learner: str) -> str:
+    """What a learner's distance counts."""
+    return "a score, lower is nearer" if learner == "crl" else "steps"
+
+
+def check_task(task: str) -> None:
+    """Raise an error for a run whose task has no environment."""
+    if task not in TASKS:
+        raise GoalsetsError(f"the run was trained on {task!r}, which has no environment to run.")

@@ -1,0 +1,158 @@
+"""The distance diagnostic: what runs predict along one successful rollout.
+
+The paper's qualitative figure: along a rollout that solves the official task, a distance to the
+full state stays large although the task is done; one to the goal set falls as the task proceeds.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import GoalsetsError, Query
+from goalsets.envs.tasks import TASKS
+from goalsets.evaluate.official import TASK_IDS, official_specs
+from goalsets.evaluate.rollout import EpisodeSpec, run_episode
+from goalsets.evaluate.start import make_environment
+from goalsets.policy import Policy
+from goalsets.train.config import SCHEMES
+from goalsets.train.run import Run
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """A rollout that reached its goal, and who made it."""
+
+    by: Path
+    task_id: int
+    seed: int
+    observations: Floats
+    """`[T + 1, D]`."""
+    goal: Floats
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What one run predicts under one query."""
+
+    label: str
+    distances: Floats
+    """`[T + 1]`."""
+
+
+def successful_rollout(
+    runs: Sequence[Run], *, task_id: int | None = None, attempts: int = 10
+) -> Rollout:
+    """Run official episodes until one succeeds, with each run in turn.
+
+    Args:
+        runs: Runs of one task; those that come first are tried first.
+        task_id: The official task; any of them unless given.
+        attempts: Episodes to try with each run.
+    """
+    task = common_task(runs)
+    env = make_environment(TASKS[task])
+    starts = _starts(task, task_id, attempts)
+    for run in runs:
+        policy = run.load()[0]
+        for spec in starts:
+            result = run_episode(env, policy, spec)
+            if result.success:
+                assert result.trace is not None
+                seen, goal = result.trace["observations"], result.trace["goal"]
+                return Rollout(run.path, spec.task_id, spec.seed, seen, goal)
+    raise GoalsetsError(
+        f"none of {len(starts)} episodes with each of {len(runs)} runs reached its goal: there is "
+        "no successful rollout to look along. Train longer, or allow more --attempts."
+    )
+
+
+def common_task(runs: Sequence[Run]) -> str:
+    """The task of all runs; an error where there are several."""
+    tasks = sorted({run.config.task for run in runs})
+    if len(tasks) != 1:
+        raise GoalsetsError(f"expected runs of one task, got {', '.join(tasks) or 'no runs'}.")
+    if tasks[0] not in TASKS:
+        raise GoalsetsError(f"the runs are of {tasks[0]!r}, which has no environment to run.")
+    return tasks[0]
+
+
+def predict_along(
+    runs: Sequence[Run], rollout: Rollout, queries: Sequence[str] = ()
+) -> list[Curve]:
+    """Predicted distances along a rollout: each run under the official query, then under others.
+
+    HER-Full and HER-Task hear no query, so they have one curve each.
+    """
+    curves: list[Curve] = []
+    for run, name in zip(runs, _names(runs), strict=True):
+        policy = run.load()[0]
+        asked = ["task", *queries]
+        if SCHEMES[run.config.scheme].conditioning != "goal-set":
+            asked = asked[:1]
+        for text in asked:
+            label = name if len(asked) == 1 else f"{name}: {_shown(text, policy)}"
+            query = Query.parse(text, policy.layout)
+            found = policy.distance(rollout.observations, rollout.goal, query)
+            curves.append(Curve(label, np.asarray(found)))
+    return curves
+
+
+def write_curves(curves: Sequence[Curve], path: Path) -> None:
+    """Write a table: a row a step, a column a curve."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["step", *(curve.label for curve in curves)])
+        columns = [curve.distances for curve in curves]
+        for step, row in enumerate(zip(*columns, strict=True)):
+            writer.writerow([step, *(f"{value:.4f}" for value in row)])
+
+
+def draw_curves(curves: Sequence[Curve], rollout: Rollout, unit: str, path: Path) -> None:
+    """Draw the curves over the steps of the rollout."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 4.0), layout="constrained")
+    axis = figure.subplots()
+    for curve in curves:
+        axis.plot(curve.distances, label=curve.label)
+    left = np.arange(len(rollout.observations))[::-1]
+    axis.plot(left, color="grey", linestyle=":", linewidth=1.0, label="steps that were left")
+    axis.set_xlabel("step")
+    axis.set_ylabel(f"predicted distance ({unit})")
+    axis.set_title(f"one rollout of task {rollout.task_id}, seed {rollout.seed}", fontsize=10)
+    axis.legend(fontsize=8)
+    figure.savefig(path, dpi=120)
+
+
+def _starts(task: str, task_id: int | None, attempts: int) -> list[EpisodeSpec]:
+    if task_id is not None and task_id not in TASK_IDS:
+        raise GoalsetsError(f"task ids are 1 to {TASK_IDS[-1]}, got {task_id}.")
+    if attempts < 1:
+        raise GoalsetsError(f"attempts must be 1 or more, got {attempts}.")
+    specs = official_specs(task, attempts)
+    if task_id is not None:
+        specs = [spec for spec in specs if spec.task_id == task_id]
+    # One of each task, then the next of each: some tasks are easier than others.
+    specs.sort(key=lambda spec: (spec.seed % 1_000, spec.task_id))
+    return [EpisodeSpec(s.task, s.task_id, s.seed, trace=True) for s in specs[:attempts]]
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """By learner and scheme; with the directory where that is not enough."""
+    names = [f"{run.config.learner} {run.config.scheme}" for run in runs]
+    return [
+        name if names.count(name) == 1 else f"{name} ({run.path.name})"
+        for name, run in zip(names, runs, strict=True)
+    ]
+
+
+def _shown(text: str, policy: Policy) -> str:
+    return str(Query.parse(text, policy.layout)) if text == "task" else text

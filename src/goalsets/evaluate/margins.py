@@ -1,0 +1,26 @@
+"""How far states are from a goal set, counted in its own tolerances."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import GoalSet
+
+
+def margin(goals: GoalSet, states: NDArray[np.floating]) -> NDArray[np.float64]:
+    """The largest of the terms' distances, each divided by its tolerance: `[...]`.
+
+    At most 1 inside the set: a conjunction is as far from true as its worst term. A term without
+    slack is at 0 where it holds, and infinitely far where it does not.
+    """
+    worst = None
+    for term in goals.violations(states):
+        apart = np.asarray(term.distance, dtype=np.float64)
+        if term.tolerance > 0:
+            ratio = apart / term.tolerance
+        else:
+            ratio = np.where(np.asarray(term.satisfied), 0.0, np.inf)
+        worst = ratio if worst is None else np.maximum(worst, ratio)
+    assert worst is not None  # a query is never empty
+    return worst

@@ -1,0 +1,181 @@
+"""What a suite asks: predicates, declared in YAML, and where their references come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from goalsets.core import GoalsetsError, Query, StateLayout
+from goalsets.core.errors import suggest
+from goalsets.evaluate.conditions import Condition
+
+Goals = Literal["official", "validation"]
+DEFAULT_EPISODES = 20
+DEFAULT_MARGIN = 2.0
+
+_SUITE_KEYS = ("name", "tasks", "episodes", "margin", "predicates")
+_PREDICATE_KEYS = ("query", "tolerances", "goals", "where", "margin", "description")
+
+
+class SuiteError(GoalsetsError):
+    """A suite, or its description, that cannot be read, built or run; the message says why."""
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """One question of a suite."""
+
+    name: str
+    query: str
+    """In the query language; tolerances may stand in it."""
+    tolerances: Mapping[str, float | str] = field(default_factory=dict[str, "float | str"])
+    """By group, over those of the query and the layout."""
+    goals: Goals = "validation"
+    """Whether a reference is the official goal, or a state of the validation split."""
+    where: str | None = None
+    """A condition on references: see `goalsets.evaluate.conditions`."""
+    margin: float = DEFAULT_MARGIN
+    """How many tolerances a reference is away from the first observation, at least."""
+    description: str = ""
+
+    def parse(self, layout: StateLayout) -> Query:
+        """The question under a layout."""
+        return Query.parse(self.query, layout).with_tolerances(self.tolerances)
+
+    def condition(self, layout: StateLayout) -> Condition | None:
+        """The condition on references under a layout."""
+        return None if self.where is None else Condition.parse(self.where, layout)
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a suite asks, and how often."""
+
+    name: str
+    predicates: tuple[Predicate, ...]
+    tasks: tuple[str, ...] = ()
+    """The tasks that it is meant for; any that fits where there are none."""
+    episodes: int = DEFAULT_EPISODES
+    """Episodes of each predicate from each of the five official starts."""
+
+    def check(self, task: str, layout: StateLayout) -> None:
+        """Raise an error unless all of it has a meaning for a task."""
+        if self.tasks and task not in self.tasks:
+            raise SuiteError(
+                f"the suite {self.name!r} is for {', '.join(self.tasks)}, not for {task!r}."
+            )
+        for predicate in self.predicates:
+            try:
+                predicate.parse(layout)
+                predicate.condition(layout)
+            except GoalsetsError as error:
+                raise SuiteError(f"predicate {predicate.name!r}: {error}") from None
+
+
+def read_description(path: str | Path) -> Description:
+    """Read a description from a YAML file."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SuiteError(f"cannot read the description {path}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise SuiteError(f"cannot read the description {path}: it is not a text file.") from None
+    return _parse(text, str(path), path.stem)
+
+
+def shipped_description(task: str) -> Description:
+    """The description that goalsets ships for a task."""
+    known: list[str] = []
+    for description in shipped_descriptions():
+        if task in description.tasks:
+            return description
+        known += description.tasks
+    raise SuiteError(
+        f"no suite is shipped for {task!r}: {suggest(task, known)} Describe your own with "
+        "--description."
+    )
+
+
+def shipped_descriptions() -> list[Description]:
+    """All descriptions that goalsets ships, by name."""
+    files = [
+        file
+        for file in resources.files("goalsets.evaluate.suites").iterdir()
+        if file.name.endswith(".yaml")
+    ]
+    return [
+        _parse(file.read_text(encoding="utf-8"), file.name, file.name.removesuffix(".yaml"))
+        for file in sorted(files, key=lambda file: file.name)
+    ]
+
+
+def _parse(text: str, place: str, name: str) -> Description:
+    try:
+        plain = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise SuiteError(f"{place} is no YAML: {error}") from None
+    try:
+        return _from_plain(plain, name)
+    except SuiteError as error:
+        raise SuiteError(f"{place}: {error}") from None
+
+
+def _from_plain(plain: Any, name: str) -> Description:  # noqa: ANN401 - whatever the file holds
+    if not isinstance(plain, Mapping) or not isinstance(plain.get("predicates"), Mapping):
+        raise SuiteError("expected a mapping with 'predicates', each with its 'query'.")
+    _check_keys(plain, _SUITE_KEYS, "the suite")
+    if not plain["predicates"]:
+        raise SuiteError("a suite needs at least one predicate, got none.")
+    margin = _number(plain.get("margin", DEFAULT_MARGIN), "margin")
+    episodes = plain.get("episodes", DEFAULT_EPISODES)
+    if not isinstance(episodes, int) or episodes < 1:
+        raise SuiteError(f"'episodes' must be a whole number above 0, got {episodes!r}.")
+    predicates = tuple(_predicate(str(k), v, margin) for k, v in plain["predicates"].items())
+    tasks = plain.get("tasks", ())
+    if isinstance(tasks, str):
+        tasks = (tasks,)
+    return Description(str(plain.get("name", name)), predicates, tuple(map(str, tasks)), episodes)
+
+
+def _predicate(name: str, plain: Any, margin: float) -> Predicate:  # noqa: ANN401 - as above
+    if not isinstance(plain, Mapping) or "query" not in plain:
+        raise SuiteError(f"predicate {name!r} needs a 'query', got {plain!r}.")
+    _check_keys(plain, _PREDICATE_KEYS, f"predicate {name!r}")
+    goals = plain.get("goals", "validation")
+    if goals not in ("official", "validation"):
+        raise SuiteError(
+            f"predicate {name!r}: 'goals' must be official or validation, got {goals!r}."
+        )
+    if goals == "official" and ("where" in plain or "margin" in plain):
+        raise SuiteError(
+            f"predicate {name!r} takes the official goals as they are: it can have no 'where' and "
+            "no 'margin'."
+        )
+    where = plain.get("where")
+    return Predicate(
+        name=name,
+        query=str(plain["query"]),
+        tolerances=dict(plain.get("tolerances", {})),
+        goals=goals,
+        where=None if where is None else str(where),
+        margin=_number(plain.get("margin", margin), f"margin of {name!r}"),
+        description=str(plain.get("description", "")),
+    )
+
+
+def _check_keys(plain: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
+    for key in plain:
+        if key not in known:
+            raise SuiteError(f"{what} has an unknown key {key!r}: {suggest(str(key), known)}")
+
+
+def _number(value: Any, what: str) -> float:  # noqa: ANN401 - as above
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        raise SuiteError(f"the {what} must be 0 or more, got {value!r}.")
+    return float(value)

@@ -1,0 +1,151 @@
+"""Running a suite: one checkpoint is asked every question, on the episodes that all are given."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from goalsets.core import Query
+from goalsets.evaluate.rollout import EpisodeSpec, roll_out
+from goalsets.evaluate.stats import Rate
+from goalsets.evaluate.suites.suite import Suite, SuiteEpisode
+from goalsets.train.config import SCHEMES
+from goalsets.train.run import Run
+from goalsets.workers import silence
+
+Outcome = tuple[bool, int]
+"""Success, and the steps it took."""
+Key = tuple[str, int, int]
+"""Predicate, task id and seed: an episode of a suite."""
+
+
+def run_suite(  # noqa: PLR0913 - the flags of a command
+    run: Run,
+    suite: Suite,
+    step: int | None = None,
+    *,
+    only: Sequence[str] = (),
+    episodes: int | None = None,
+    again: bool = False,
+    workers: int | None = None,
+    watch: Callable[[int, int, int], None] = silence,
+    say: Callable[[str], None] = silence,
+) -> dict[str, Any]:
+    """Ask a run the questions of a suite, append the record to the run, and return it.
+
+    Episodes that the run's records already hold, for this suite and these weights, are not run
+    twice: they would end in the same way.
+
+    Args:
+        run: The run.
+        suite: The suite; refused unless it is for the run's task and layout.
+        step: A step whose weights were kept; the latest checkpoint unless given.
+        only: Predicates to ask; all unless given.
+        episodes: The first so many episodes from each official start; all unless given.
+        again: Run all episodes, whatever the records hold.
+        workers: Processes.
+        watch: Told the episodes done, all of them, and the successes so far.
+        say: Told of workers that died, and of data that is not the suite's.
+    """
+    suite.check_run(run.config.task, run.frame.layout, run.path)
+    chosen = suite.select(only, episodes)
+    if run.data["fingerprint"] != suite.data["fingerprint"]:
+        say(
+            f"note: {run.path} was trained on other data than that of the suite, whose references "
+            "may not be held out from it."
+        )
+    progress = run.load(step)[1]
+    asked = [e for e in chosen if reason_not_asked(run, suite, e.predicate) is None]
+    outcomes = {} if again else known_outcomes(run, suite, progress.step)
+    # Two predicates may ask the same: their episode is one.
+    todo = dict.fromkeys(suite.spec(e) for e in asked if _key(e) not in outcomes)
+    start = time.perf_counter()
+    done: dict[EpisodeSpec, Outcome] = {}
+    for spec, result in roll_out(run.path, step, list(todo), workers=workers, say=say):
+        done[spec] = (result.success, result.steps)
+        watch(len(done), len(todo), sum(success for success, _ in done.values()))
+    outcomes |= {_key(e): done[suite.spec(e)] for e in asked if _key(e) not in outcomes}
+    record = {
+        "kind": "suite",
+        "task": suite.task,
+        "suite": suite.name,
+        "digest": suite.digest,
+        "step": progress.step,
+        "training_seconds": round(progress.seconds, 2),
+        "evaluation_seconds": round(time.perf_counter() - start, 2),
+        "by_predicate": {
+            name: _predicate_record(run, suite, name, chosen, outcomes)
+            for name in suite.questions
+            if not only or name in only
+        },
+    }
+    if todo or not any(r["by_predicate"] == record["by_predicate"] for r in _records(run, suite)):
+        run.add_evaluation(record)
+    return record
+
+
+def reason_not_asked(run: Run, suite: Suite, predicate: str) -> str | None:
+    """Why a run cannot be asked a predicate; None where it can.
+
+    HER-Full is shown the full reference and judged by the predicate. HER-Task is shown only the
+    task's coordinates: any question but its own would need another training.
+    """
+    layout = run.frame.layout
+    if SCHEMES[run.config.scheme].conditioning != "task":
+        return None
+    own = Query.parse("task", layout)
+    if Query.parse(suite.questions[predicate].query, layout) == own:
+        return None
+    return f"{run.config.scheme} answers only its own question, '{own}'"
+
+
+def known_outcomes(run: Run, suite: Suite, step: int) -> dict[Key, Outcome]:
+    """What a run's records say of a suite's episodes, for the weights of a step."""
+    return {
+        (name, entry["task_id"], entry["seed"]): (entry["success"], entry["steps"])
+        for record in _records(run, suite)
+        if record["step"] == step
+        for name, told in record["by_predicate"].items()
+        for entry in told.get("episodes", ())
+    }
+
+
+def _records(run: Run, suite: Suite) -> list[dict[str, Any]]:
+    return [r for r in run.evaluations() if r["kind"] == "suite" and r["digest"] == suite.digest]
+
+
+def _key(episode: SuiteEpisode) -> Key:
+    return episode.predicate, episode.task_id, episode.seed
+
+
+def _predicate_record(
+    run: Run,
+    suite: Suite,
+    name: str,
+    chosen: Sequence[SuiteEpisode],
+    outcomes: Mapping[Key, Outcome],
+) -> dict[str, Any]:
+    question = suite.questions[name].query
+    reason = reason_not_asked(run, suite, name)
+    if reason is not None:
+        return {"query": question, "not_asked": reason}
+    own = [e for e in chosen if e.predicate == name]
+    rate = Rate.of([outcomes[_key(e)][0] for e in own])
+    reached = [outcomes[_key(e)][1] for e in own if outcomes[_key(e)][0]]
+    return {
+        "query": question,
+        "success": rate.value,
+        "interval": list(rate.interval),
+        "num_episodes": rate.episodes,
+        "mean_steps_to_success": sum(reached) / len(reached) if reached else None,
+        "episodes": [
+            {
+                "task_id": e.task_id,
+                "seed": e.seed,
+                "success": outcomes[_key(e)][0],
+                "steps": outcomes[_key(e)][1],
+            }
+            for e in own
+        ],
+    }

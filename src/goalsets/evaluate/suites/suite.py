@@ -1,0 +1,179 @@
+"""Suite: every episode, written down once, in a file that cannot change unnoticed."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from goalsets.core import StateLayout, layout_to_dict
+from goalsets.core.errors import suggest
+from goalsets.evaluate.rollout import EpisodeSpec
+from goalsets.evaluate.suites.description import SuiteError
+
+FORMAT = "goalsets-suite"
+VERSION = 1
+
+__all__ = ["Question", "Suite", "SuiteEpisode", "SuiteError", "layout_digest"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A predicate of a suite, resolved under the task's layout."""
+
+    query: str
+    goals: str
+    where: str | None
+    margin: float | None
+    """None where the official goals were taken as they are."""
+    description: str
+    statistics: Mapping[str, Sequence[float]]
+    """Minimum, mean and maximum of the references, by coordinate, in observation units."""
+
+
+@dataclass(frozen=True)
+class SuiteEpisode:
+    """One episode: who asks, where it starts, and the full reference state."""
+
+    predicate: str
+    task_id: int
+    seed: int
+    goal: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A fixed list of episodes for one task."""
+
+    name: str
+    task: str
+    layout: str
+    """Digest of the layout that the references and queries are over."""
+    data: Mapping[str, Any]
+    """Fingerprint of the data whose validation split the references are from."""
+    seed: int
+    """What references were drawn with."""
+    questions: Mapping[str, Question]
+    episodes: tuple[SuiteEpisode, ...]
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """A digest of the content: equal suites have equal digests."""
+        return _digest(self._plain())
+
+    def save(self, path: str | Path) -> None:
+        """Write the suite to a JSON file, with its digest."""
+        path = Path(path)
+        plain = self._plain()
+        episodes = ",\n".join(json.dumps(episode) for episode in plain.pop("episodes"))
+        head = json.dumps({"digest": self.digest, **plain}, indent=1).removesuffix("\n}")
+        # An episode a line: a suite is read by people and by diff, too.
+        text = f'{head},\n "episodes": [\n{episodes}\n ]\n}}\n'
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise SuiteError(f"cannot write the suite {path}: {error.strerror}.") from error
+
+    @classmethod
+    def load(cls, path: str | Path) -> Suite:
+        """Read a suite, and refuse one whose content is not what was built."""
+        path = Path(path)
+        try:
+            plain: Any = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SuiteError(f"cannot read the suite {path}: {error.strerror}.") from None
+        except ValueError as error:
+            raise SuiteError(f"{path} is no suite: {error}.") from None
+        if not isinstance(plain, dict) or plain.get("format") != FORMAT:
+            raise SuiteError(f"{path} is no suite: 'goalsets suite build' writes one.")
+        if plain.get("version") != VERSION:
+            raise SuiteError(
+                f"{path} is a suite of version {plain.get('version')}; this is goalsets with "
+                f"version {VERSION}. Build it again."
+            )
+        stored = plain.pop("digest", None)
+        found = _digest(plain)
+        if stored != found:
+            raise SuiteError(
+                f"{path} is not the suite that was built: its digest is {stored}, its content has "
+                f"{found}. Build it again, or get the file again."
+            )
+        return cls._from_plain(plain, path)
+
+    def check_run(self, task: str, layout: StateLayout, run: Path) -> None:
+        """Raise an error unless a run of this task and layout can be asked."""
+        if task != self.task:
+            raise SuiteError(
+                f"the suite {self.name!r} is for {self.task}; {run} was trained on {task}. Build "
+                f"one with 'goalsets suite build {Path(task).name}'."
+            )
+        found = layout_digest(layout)
+        if found != self.layout:
+            raise SuiteError(
+                f"the suite {self.name!r} was built over another layout than that of {run} (digest "
+                f"{self.layout}, not {found}): its questions would mean something else."
+            )
+
+    def select(self, only: Sequence[str] = (), episodes: int | None = None) -> list[SuiteEpisode]:
+        """The episodes of some predicates, all unless given; the first so many of each start."""
+        for name in only:
+            if name not in self.questions:
+                raise SuiteError(f"unknown predicate {name!r}: {suggest(name, self.questions)}")
+        if episodes is not None and episodes < 1:
+            raise SuiteError(f"episodes must be 1 or more, got {episodes}.")
+        taken: dict[tuple[str, int], int] = {}
+        chosen: list[SuiteEpisode] = []
+        for episode in self.episodes:
+            if only and episode.predicate not in only:
+                continue
+            place = (episode.predicate, episode.task_id)
+            taken[place] = taken.get(place, 0) + 1
+            if episodes is None or taken[place] <= episodes:
+                chosen.append(episode)
+        return chosen
+
+    def spec(self, episode: SuiteEpisode) -> EpisodeSpec:
+        """What a rollout needs to know of an episode."""
+        query = self.questions[episode.predicate].query
+        return EpisodeSpec(self.task, episode.task_id, episode.seed, query, episode.goal)
+
+    def _plain(self) -> dict[str, Any]:
+        plain = {**asdict(self), "format": FORMAT, "version": VERSION}
+        # As it reads back from the file: tuples become lists.
+        return json.loads(json.dumps(plain))
+
+    @classmethod
+    def _from_plain(cls, plain: Mapping[str, Any], path: Path) -> Suite:
+        try:
+            return cls(
+                name=plain["name"],
+                task=plain["task"],
+                layout=plain["layout"],
+                data=plain["data"],
+                seed=plain["seed"],
+                questions={name: Question(**q) for name, q in plain["questions"].items()},
+                episodes=tuple(
+                    SuiteEpisode(e["predicate"], e["task_id"], e["seed"], tuple(e["goal"]))
+                    for e in plain["episodes"]
+                ),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise SuiteError(f"{path} is damaged: {error!r}.") from None
+
+
+def layout_digest(layout: StateLayout) -> str:
+    """A digest of what a layout means; what it says for people does not count."""
+    plain = layout_to_dict(layout)
+    for group in plain["groups"].values():
+        group.pop("description", None)
+    return _digest(plain)
+
+
+def _digest(plain: Any) -> str:  # noqa: ANN401 - plain data
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

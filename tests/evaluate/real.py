@@ -1,0 +1,32 @@
+"""A tiny run on a real OGBench environment: random actions are data enough to run a policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from goalsets import Episode
+from goalsets.data.store import Store
+from goalsets.data.writer import write_store
+from goalsets.envs.tasks import TASKS
+from goalsets.evaluate.start import make_environment, start_episode
+from goalsets.train.run import Run
+from tests.evaluate.conftest import make_run
+
+TASK = "cube-single-noisy-v0"
+
+
+def make_real_run(path: Path) -> tuple[Run, Store]:
+    env = make_environment(TASKS[TASK])
+    rng = np.random.default_rng(0)
+    episodes: list[Episode] = []
+    for seed in range(4):
+        observations = [start_episode(env, 1 + seed, seed)[0]]
+        actions = rng.uniform(-1, 1, (40, 5)).astype(np.float32)
+        observations += [np.asarray(env.step(a)[0], dtype=np.float32) for a in actions]
+        episodes.append(Episode(np.stack(observations), actions))
+    store = write_store(
+        path / "store", episodes[:2], episodes[2:], layout=TASKS[TASK].layout, source="random"
+    )
+    return make_run(path / "run", store, task=TASK, steps=2), store
