@@ -37,6 +37,7 @@ ABLATION: Experiments = {
     "optimistic start (V = -0.7, Q = 0)": [*_GCIQL, "--set", "initial_value=-0.7"],
     "no floor": [*_GCIQL, "--set", "witness=false"],
     "neither": [*_GCIQL, "--set", "witness=false", "initial_value=-0.7"],
+    "each network clipped by itself": [*_GCIQL, "--clip-apart", "True"],
     "labels by predicate": [*_GCIQL, "--labels", "predicate"],
     "clamp in standardised units": [*_GCIQL, "--clamp", "standardised"],
 }

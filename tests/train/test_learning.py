@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 
 import pytest
+import torch
 
 from goalsets.learners import LEARNERS
 from tests.tabletop import Trained, official, predicate, train
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(900)]
+# The many-goals tests share their policies, so they stay in one process.
 
 FOUR = ("cube_pos", "airborne_cube_pos", "ee_pos", "cube_yaw")
 
@@ -18,6 +20,19 @@ FOUR = ("cube_pos", "airborne_cube_pos", "ee_pos", "cube_yaw")
 def test_every_learner_learns_the_tabletop(learner: str) -> None:
     trained = train(learner, "gs-semantic")
     assert official(trained.policy) >= 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_in_less_than_a_minute_on_two_cores(learner: str) -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        trained = train(learner, "gs-semantic")
+    finally:
+        torch.set_num_threads(before)
+    assert official(trained.policy) >= 0.9
+    assert trained.seconds < 60
 
 
 @functools.cache

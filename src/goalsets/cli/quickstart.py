@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ TASK = "cube-single-noisy-v0"
 EPISODES, STEPS = 100, 3_000
 ASKED = 10
 """Episodes for each question."""
+_PICTURES = 4
 
 
 def quickstart(output: Path = Path("runs/quickstart")) -> None:
@@ -41,7 +43,9 @@ def quickstart(output: Path = Path("runs/quickstart")) -> None:
     print("   time a random query says which of its coordinates matter.")
     run = _train(store, output / "run", console)
     print("3. Three questions to the same policy.")
-    _ask(run, store, console)
+    questions = _questions(store)
+    _ask(run, questions, console)
+    _draw(run, questions, output / "answers.png")
     print()
     minutes = (time.perf_counter() - start) / 60
     print(f"That took {minutes:.1f} minutes. The policy is in {run.path}:")
@@ -81,11 +85,10 @@ def _train(store: Store, place: Path, console: Console) -> Run:
         return train(config, store, place, resume=True, watch=screen)
 
 
-def _ask(run: Run, store: Store, console: Console) -> None:
+def _ask(run: Run, questions: dict[str, list[EpisodeSpec]], console: Console) -> None:
     from goalsets.evaluate.rollout import roll_out
     from goalsets.evaluate.stats import Rate
 
-    questions = _questions(store)
     specs = [spec for asked in questions.values() for spec in asked]
     results = dict(roll_out(run.path, None, specs, say=console.print))
     for text, asked in questions.items():
@@ -121,3 +124,40 @@ def _questions(store: Store) -> dict[str, list[EpisodeSpec]]:
         "hold the cube up in the air, there": ask("cube_pos", states[height > 0.6]),
         "hand there, whatever the cube does": ask("ee_pos", states),
     }
+
+
+def _draw(run: Run, questions: dict[str, list[EpisodeSpec]], path: Path) -> None:
+    """One episode of each question, as a row of pictures with the goal in the corner."""
+    os.environ.setdefault("MUJOCO_GL", "egl")  # no display is needed
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    from goalsets.core import GoalSet, Query
+    from goalsets.envs.tasks import TASKS
+    from goalsets.evaluate.ask import ask
+    from goalsets.evaluate.camera import Camera, CameraError
+    from goalsets.evaluate.start import make_environment, start_episode
+
+    env = make_environment(TASKS[TASK])
+    policy, _ = run.load()
+    figure, axes = plt.subplots(len(questions), _PICTURES, figsize=(2.2 * _PICTURES, 7.4))
+    for row, (text, asked) in zip(axes, questions.items(), strict=True):
+        spec = asked[0]
+        goal = spec.goal or start_episode(env, spec.task_id, spec.seed)[1]
+        goals = GoalSet(np.asarray(goal, dtype=np.float32), Query.parse(spec.query, policy.layout))
+        try:
+            camera = Camera(env, goals.reference, goals.query, TASKS[TASK].horizon, frames=20)
+        except CameraError as error:
+            print(f"   no picture: {error}")
+            return
+        answer = ask(camera, policy, goals, task=TASK, task_id=spec.task_id, seed=spec.seed)
+        camera.take(f"step {answer.steps}: {'reached' if answer.success else 'not reached'}")
+        shown = np.linspace(0, len(camera.pictures) - 1, _PICTURES).round().astype(int)
+        row[0].set_title(f"{text}: “{spec.query}”", loc="left", fontsize=9)
+        for axis, number in zip(row, shown, strict=True):
+            axis.imshow(camera.pictures[number])
+            axis.set_axis_off()
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+    print(f"   {path}: an episode of each, with the goal in the corner.")

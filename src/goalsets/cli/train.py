@@ -162,43 +162,14 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
 
 def _find_data(task: str, data: Path | None) -> tuple[Store, bool]:
     """The store to train on, and whether the task has an environment to evaluate in."""
-    from goalsets.core import GoalsetsError
-    from goalsets.data.paths import data_dir
+    from goalsets.cli.stores import find_store
     from goalsets.data.store import INDEX, Store
     from goalsets.envs.tasks import TASKS
 
     if task not in TASKS and (Path(task) / INDEX).exists():
         return Store.open(task), False
     TASKS[task]
-    path = data or data_dir() / task
-    if (path / INDEX).exists():
-        return Store.open(path), True
-    if data is None and task.startswith("tabletop-"):
-        return _make_tabletop(task, path), True
-    raise GoalsetsError(
-        f"there is no data for {task} in {path}. Make it on the spot:\n"
-        f"  goalsets data collect {task}\n  goalsets data import ogbench {task}\n"
-        "or name a store with --data."
-    )
-
-
-def _make_tabletop(task: str, path: Path) -> Store:
-    """Collect the tabletop's data: it takes seconds."""
-    from goalsets.data.writer import write_store
-    from goalsets.envs.tabletop import collect
-    from goalsets.envs.tasks import TASKS
-
-    blocks = 1 if "single" in task else 2
-    train = collect(num_episodes=2_000, episode_length=200, num_blocks=blocks, seed=0)
-    held_out = collect(num_episodes=200, episode_length=200, num_blocks=blocks, seed=1)
-    print(f"collected {len(train):,} episodes of {task}: {path}", file=sys.stderr)
-    return write_store(
-        path,
-        train.episodes(),
-        held_out.episodes(),
-        layout=TASKS[task].layout,
-        source=f"{task}, scripted play",
-    )
+    return find_store(task, data, mapped=False), True
 
 
 def _settings(pairs: Sequence[str]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from goalsets.evaluate.start import start_episode
 Picture = NDArray[np.uint8]
 
 FRAMES = 100
-"""How many pictures a film has at most: rendering in software takes a fifth of a second each."""
+"""How many pictures a film has: rendering in software takes a fifth of a second each."""
 _RATE = 15
 _CAPTION = 20
 _BORDER = 2
@@ -43,15 +43,21 @@ class Camera(gymnasium.Wrapper[Any, Any, Any, Any]):
         goal: `[D]`, drawn in.
         query: What of the goal is asked for.
         horizon: Steps of an episode; from it follows how often a picture is taken.
+        frames: How many pictures a whole episode gives.
     """
 
     def __init__(
-        self, env: gymnasium.Env[Any, Any], goal: NDArray[Any], query: Query, horizon: int
+        self,
+        env: gymnasium.Env[Any, Any],
+        goal: NDArray[Any],
+        query: Query,
+        horizon: int,
+        frames: int = FRAMES,
     ) -> None:
         """Take a picture of the goal, or say why nothing can be drawn."""
         super().__init__(env)
         self._goal, self._query = goal, query
-        self._every = -(-horizon // FRAMES)
+        self._every = -(-horizon // frames)
         self._draws_itself = isinstance(env.unwrapped, TabletopEnv)
         self._inset = None if self._draws_itself else self._picture_of_goal()
         self._step = 0

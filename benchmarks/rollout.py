@@ -1,0 +1,80 @@
+"""Rollouts beside the bare environment: what the policy, the goal set and the processes cost."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.line import Line
+from goalsets.core import Episode
+from goalsets.data.writer import write_store
+from goalsets.envs.tasks import TASKS
+from goalsets.evaluate.rollout import EpisodeSpec, roll_out, run_episode
+from goalsets.evaluate.start import make_environment, start_episode
+from goalsets.train.config import TrainConfig
+from goalsets.train.run import load
+from goalsets.train.session import train
+from goalsets.workers import Crew, available_cores, silence
+
+TASK = "cube-single-noisy-v0"
+EPISODES = 8
+"""For each worker."""
+
+
+def lines() -> Iterator[Line]:
+    """Yield the lines."""
+    workers = available_cores()
+    with tempfile.TemporaryDirectory() as place:
+        run = _untrained(Path(place))
+        specs = _specs(workers * EPISODES)
+        # Both in the same worker, by turns, while all workers are busy with the same.
+        crew = Crew(prepare, (run,), workers, silence)
+        told = [answer for _, answer in crew.answer(specs)]
+        steps, rolled, bare = (sum(column) for column in zip(*told, strict=True))
+        yield Line(f"cube, {workers} workers: bare steps", workers * steps / bare, "steps/s")
+        share = 100 * bare / rolled
+        yield Line(f"cube, {workers} workers: rollouts of the bare rate", share, "%", 85.0)
+        start = time.perf_counter()
+        total = sum(result.steps for _, result in roll_out(run, None, specs))
+        whole = 100 * (total / (time.perf_counter() - start)) / (workers * steps / bare)
+        count = len(specs)
+        yield Line(f"  the same with processes started, {count} episodes", whole, "%")
+
+
+def prepare(run: Path) -> Callable[[EpisodeSpec], tuple[int, float, float]]:
+    """In a worker: an episode with the policy, then its actions again in the bare environment."""
+    import torch
+
+    torch.set_num_threads(1)
+    policy, env = load(run), make_environment(TASKS[TASK])
+
+    def compare(spec: EpisodeSpec) -> tuple[int, float, float]:
+        start = time.perf_counter()
+        result = run_episode(env, policy, spec)
+        rolled = time.perf_counter() - start
+        assert result.trace is not None
+        start = time.perf_counter()
+        start_episode(env, spec.task_id, spec.seed)
+        for action in result.trace["actions"]:
+            env.step(action)
+        return result.steps, rolled, time.perf_counter() - start
+
+    return compare
+
+
+def _specs(count: int) -> list[EpisodeSpec]:
+    """Episodes that nobody ends early: the goal is out of reach."""
+    goal = tuple([50.0] * TASKS[TASK].layout.dim)
+    return [EpisodeSpec(TASK, 1 + i % 5, i, "cube_pos", goal, trace=True) for i in range(count)]
+
+
+def _untrained(place: Path) -> Path:
+    rng = np.random.default_rng(0)
+    states = rng.standard_normal((101, 28), dtype=np.float32)
+    episode = Episode(states, rng.uniform(-1, 1, (100, 5)).astype(np.float32))
+    store = write_store(place / "data", [episode], layout=TASKS[TASK].layout)
+    return train(TrainConfig(TASK, steps=1, batch_size=8), store, place / "run").path
