@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 LOG := $(VENV)/install.log
 # One thread each: the workers of pytest already fill the cores.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
-PARALLEL := -n auto --maxprocesses 4
+PARALLEL := -n auto --maxprocesses 4 --dist loadgroup
 
 # Into how many steps a target divides; the first two make the environment, where it is missing.
 STEPS = 3
