@@ -50,6 +50,18 @@ def last(rows: list[Row]) -> list[Row]:
     return list({row["run"]: row for row in rows}.values())
 
 
+def _first_at(rows: list[Row], percent: int) -> str:
+    """When each learner was first seen at a success, and where it ended."""
+    lines = [f"| learner | first seen at {percent} % or more | at the end |", "|---|---|---|"]
+    for end in last(rows):
+        own = [row for row in rows if row["run"] == end["run"]]
+        first = next((row for row in own if int(row["success %"]) >= percent), None)
+        seen = "not" if first is None else f"after {first['seconds']} s of training"
+        rate = f"{end['success %']} % [{end['95 % interval'].replace(' to ', ', ')}]"
+        lines.append(f"| {end['run'].upper()} | {seen} | {rate} after {end['seconds']} s |")
+    return "\n".join(lines)
+
+
 def sections() -> dict[str, str]:
     """The text of each place, by its name."""
     time = ("step", "seconds", "success %", "95 % interval")
@@ -62,6 +74,7 @@ def sections() -> dict[str, str]:
     }
     if cpu:
         found["all"] = table(last(cpu), summary, "cpu")
+        found["readme"] = _first_at(cpu, 90)
     for what, base in _VARIANTS.items():
         if rows := read(what):
             as_it_is = [
@@ -82,7 +95,7 @@ def main() -> None:
             return match.group(0)
         return f"<!-- results: {name} -->\n{texts[name]}\n<!-- end -->"
 
-    for page in PAGES.glob("*.md"):
+    for page in [*PAGES.glob("*.md"), Path("README.md")]:
         page.write_text(place.sub(fill, page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
