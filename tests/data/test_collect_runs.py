@@ -23,7 +23,7 @@ import pytest
 
 from goalsets.cli.data_collect import collect as command
 from goalsets.data.collect import RECIPES, CollectError, Collection, collect, shards
-from goalsets.data.collect.progress import Screen, Silence
+from goalsets.data.collect.progress import CollectScreen, Silence
 from goalsets.workers import WorkerError
 
 MAZE = "pointmaze-medium-navigate-v0"
@@ -365,7 +365,7 @@ def test_progress_without_a_terminal():
     from rich.console import Console
 
     console = Console(record=True, force_terminal=False, width=200)
-    with Screen(console, interval=0.0) as screen:
+    with CollectScreen(console, interval=0.0) as screen:
         screen.begin(finished=3, total=10)
         screen.episode(1001)
         screen.say("a worker died [sic]")
@@ -380,7 +380,7 @@ def test_progress_on_a_terminal(capsys):
     from rich.console import Console
 
     console = Console(force_terminal=True, width=120)
-    with Screen(console) as screen:
+    with CollectScreen(console) as screen:
         screen.begin(finished=0, total=10)
         screen.episode(1001)
     assert "1/10" in capsys.readouterr().out

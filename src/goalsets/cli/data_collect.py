@@ -36,10 +36,10 @@ def collect(
 
     from goalsets.data.collect import CollectStopped
     from goalsets.data.collect import collect as run
-    from goalsets.data.collect.progress import Screen
+    from goalsets.data.collect.progress import CollectScreen
 
     try:
-        with Screen(Console(stderr=True)) as screen:
+        with CollectScreen(Console(stderr=True)) as screen:
             done = run(
                 task,
                 episodes=episodes,

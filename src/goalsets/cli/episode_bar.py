@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from types import TracebackType
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+
+from goalsets.evaluate.stats import Rate
+from goalsets.screen import Screen
 
 
-class EpisodeBar:
-    """Shows episodes on standard error, as a context manager.
+class EpisodeBar(Screen):
+    """Shows episodes on standard error.
 
     Args:
         what: What is under way.
@@ -14,43 +18,16 @@ class EpisodeBar:
 
     def __init__(self, what: str = "episodes") -> None:
         """Show nothing yet."""
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-        self._console = Console(stderr=True)
-        self._bar = Progress(
+        super().__init__(
+            Console(stderr=True),
             TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
         )
-        self._what = what
-
-    def __enter__(self) -> EpisodeBar:
-        """Take over the last line of a terminal."""
-        self._bar.start()
-        self._task = self._bar.add_task(self._what, total=None, rate="")
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Give it back."""
-        self._bar.stop()
+        self._task = self._bar.add_task(what, total=None, rate="")
 
     def watch(self, done: int, total: int, successes: int) -> None:
         """Show how many episodes are done."""
-        from goalsets.evaluate.stats import Rate
-
         rate = f"success {Rate(successes, done)}"
         self._bar.update(self._task, completed=done, total=total, rate=rate)
-
-    def say(self, text: str) -> None:
-        """Print a line of its own."""
-        self._console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -55,14 +55,14 @@ def quickstart(output: Path = Path("runs/quickstart")) -> None:
 
 def _collect(place: Path, console: Console) -> Store:
     from goalsets.data.collect import collect
-    from goalsets.data.collect.progress import Screen
+    from goalsets.data.collect.progress import CollectScreen
     from goalsets.data.importing import import_source
     from goalsets.data.sources.ogbench import OGBench
     from goalsets.data.store import INDEX, Store
     from goalsets.envs.tasks import TASKS
 
     if not (place / TASK / INDEX).exists():
-        with Screen(console) as screen:
+        with CollectScreen(console) as screen:
             collect(TASK, episodes=EPISODES, output=place, watch=screen)
         source = OGBench(TASK, place, offline=True)
         import_source(source, place / TASK, TASKS[TASK].layout)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Literal
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, TextColumn
 
 from goalsets.evaluate.alongside import Alongside
 from goalsets.evaluate.stats import Rate
+from goalsets.screen import LINE_INTERVAL, Screen, clock
 from goalsets.train.checkpoint import Progress as Reached
 from goalsets.train.run import Run
 
-LINE_INTERVAL = 30.0
-"""Seconds between lines where there is no terminal."""
 _SHOWN = ("loss", "value/mean", "critic/mean", "critic/accuracy", "actor/mse")
 """Metrics worth a glance; those that a learner has."""
 
@@ -24,8 +22,8 @@ _SHOWN = ("loss", "value/mean", "critic/mean", "critic/accuracy", "actor/mse")
 When = Literal["alongside", "afterwards", "never"]
 
 
-class TrainingScreen:
-    """Shows a training and its evaluations on a console, as a context manager.
+class TrainingScreen(Screen):
+    """Shows a training and its evaluations.
 
     Args:
         console: Where to show it.
@@ -42,41 +40,24 @@ class TrainingScreen:
         interval: float = LINE_INTERVAL,
     ) -> None:
         """Show nothing yet."""
-        self._console = console
-        self._interval = interval
-        self._when, self._make_evaluations = when, make_evaluations
-        self._later: list[int] = []
-        self._evaluations: Alongside | None = None
-        self._bar = Progress(
+        super().__init__(
+            console,
             TextColumn("training"),
             BarColumn(bar_width=24),
             TextColumn("{task.fields[text]}"),
-            console=console,
-            refresh_per_second=2,
-            transient=True,
-            disable=not console.is_terminal,
+            interval=interval,
         )
-
-    def __enter__(self) -> TrainingScreen:
-        """Take over the last line of a terminal."""
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Give it back."""
-        self._bar.stop()
+        self._when, self._make_evaluations = when, make_evaluations
+        self._later: list[int] = []
+        self._evaluations: Alongside | None = None
+        self._reported = 0
 
     def begin(self, run: Run, progress: Reached) -> None:
         """Show where we begin."""
         self._run, self._first = run, progress
         self._evaluations = self._make_evaluations(run)
         self._reported = sum(r["kind"] == "official" for r in run.evaluations())
-        self._spoken = self._started = time.monotonic()
+        self._started = time.monotonic()
         total = run.config.steps
         self._task = self._bar.add_task("", completed=progress.step, total=total, text="")
         if progress.step:
@@ -86,10 +67,7 @@ class TrainingScreen:
         """Show the pace and a few metrics."""
         text = self._text(progress, metrics)
         self._bar.update(self._task, completed=progress.step, text=text)
-        now = time.monotonic()
-        if not self._console.is_terminal and now - self._spoken >= self._interval:
-            self._spoken = now
-            self.say(text)
+        self.say_now_and_then(text)
         if self._evaluations is not None:
             self._evaluations.poll()
         self._report()
@@ -124,18 +102,13 @@ class TrainingScreen:
             self.say(describe(record))
         self._reported = len(records)
 
-    def say(self, text: str) -> None:
-        """Print a line of its own."""
-        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
-
     def _text(self, progress: Reached, metrics: dict[str, float]) -> str:
         total = self._run.config.steps
         done = progress.step - self._first.step
         pace = done / max(time.monotonic() - self._started, 1e-9)
         left = (total - progress.step) / pace
         shown = "  ".join(f"{name} {metrics[name]:.3g}" for name in _SHOWN if name in metrics)
-        clock = f"{int(left) // 60}:{int(left) % 60:02d}"
-        return f"{progress.step:,}/{total:,}  {pace:.1f} steps/s  {clock} left  {shown}"
+        return f"{progress.step:,}/{total:,}  {pace:.1f} steps/s  {clock(left)} left  {shown}"
 
 
 def describe(record: dict[str, object]) -> str:
