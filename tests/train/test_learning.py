@@ -63,5 +63,6 @@ def test_the_full_state_does_not() -> None:
 def test_a_task_projection_answers_only_its_own() -> None:
     policy = trained("gcdl", "her-task").policy
     assert predicate(policy, "cube_pos") >= 0.8
-    assert predicate(policy, "ee_pos") < 0.5
-    assert predicate(policy, "cube_yaw") < 0.5
+    # Not ee_pos: carrying the block, the hand often passes where it is asked to be.
+    for name in ("cube_yaw", "cube_pose", "ee_pose"):
+        assert predicate(policy, name) < 0.5, name

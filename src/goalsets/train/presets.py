@@ -108,7 +108,7 @@ _CPU: Mapping[str, Fields] = {
         "settings": {"initial_value": -0.6, "witness": True, "alpha": 0.1},
     },
     "crl": {
-        "steps": 3_000,
+        "steps": 2_000,
         "batch_size": 1024,
         "learning_rate": 2e-3,
         "weight_decay": 0.5,
