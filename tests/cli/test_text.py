@@ -29,7 +29,8 @@ COMMANDS = {
     "query-part": "query|task & [3]:0.1|--task|scene-play-v0",
     "query-json": "query|cube_pos:3cm|--json",
     "tasks": "tasks",
-    "tasks-show": "tasks antmaze-medium-navigate-v0",
+    "tasks-show": "tasks show antmaze-medium-navigate-v0",
+    "tasks-show-help": "tasks show --help",
 }
 ERRORS = {
     "error-unknown-group": "query|cub_pos",
@@ -42,6 +43,7 @@ ERRORS = {
     "error-data-file": "data|import|npz|no-such-file.npz",
     "error-data-store": "data|inspect|no-such-store",
     "error-data-task": "data|collect|cube-singel-noisy-v0",
+    "error-picture": "tasks|show|tabletop-single-v0|--picture|x.gif",
     "error-both": "query|all|--layout|x.yaml|--task|scene-play-v0",
 }
 
@@ -60,7 +62,8 @@ def check_snapshot(name: str, text: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _fixed_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def _fixed_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GOALSETS_DATA", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")
