@@ -56,6 +56,8 @@ def show(name: Annotated[str, tyro.conf.Positional], picture: Path | None = None
     from goalsets.envs.tasks import TASKS
 
     task = TASKS[name]
+    if picture is not None and picture.suffix not in (".png", ".jpg", ".jpeg"):
+        raise GoalsetsError(f"a picture's name should end in .png or .jpg, got {picture}.")
     print(f"{task.name}: environment {task.env_id}, {task.horizon} steps an episode")
     print(f"H_max {task.relabel_horizon}; data: {data_at_hand(task)}")
     _show_layout(task.layout)
@@ -121,8 +123,6 @@ def _draw(task: Task, path: Path) -> None:
 
     from goalsets.envs.picture import draw
 
-    if path.suffix not in (".png", ".jpg", ".jpeg"):
-        raise GoalsetsError(f"a picture's name should end in .png or .jpg, got {path}.")
     image = draw(task)
     try:
         imsave(path, image)
