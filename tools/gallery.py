@@ -21,7 +21,6 @@ DOCS = Path(__file__).parents[1] / "docs"
 PICTURES = DOCS / "assets" / "gallery"
 SIZE = 240
 """Width of a picture in pixels."""
-COLOURS = 96
 
 
 @dataclass(frozen=True)
@@ -260,11 +259,11 @@ def draw_family(family: Family) -> NDArray[np.uint8]:
 
 
 def write_picture(family: Family) -> None:
-    """Draw a family into a file, in few enough colours to stay small."""
+    """Draw a family into a file. Fewer colours would be smaller, and lose the goals' red."""
     from PIL import Image
 
     PICTURES.mkdir(parents=True, exist_ok=True)
-    image = Image.fromarray(draw_family(family)).quantize(COLOURS)
+    image = Image.fromarray(draw_family(family))
     image.save(PICTURES / f"{family.name}.png", optimize=True)
     print(f"drew {family.name}")
 
