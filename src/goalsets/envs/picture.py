@@ -52,7 +52,8 @@ def draw(task: Task, size: int = 400, *, task_id: int = 1, near: bool = False) -
 
 def _choose_backend() -> None:
     """Draw without a display where there is none; MuJoCo looks at this when it is imported."""
-    if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
+    headless = sys.platform.startswith("linux") and not os.environ.get("DISPLAY")
+    if headless and "mujoco" not in sys.modules:
         os.environ.setdefault(_BACKEND, "egl")
 
 
