@@ -36,7 +36,8 @@ COMMANDS = {
     "query-part": "query|task & [3]:0.1|--task|scene-play-v0",
     "query-json": "query|cube_pos:3cm|--json",
     "tasks": "tasks",
-    "tasks-show": "tasks antmaze-medium-navigate-v0",
+    "tasks-show": "tasks show antmaze-medium-navigate-v0",
+    "tasks-show-help": "tasks show --help",
 }
 ERRORS = {
     "error-unknown-group": "query|cub_pos",
@@ -59,6 +60,7 @@ ERRORS = {
     "error-suite-task": "suite|build|cube-singel-noisy-v0|-o|suite.json",
     "error-suite-file": "suite|run|no-such-run|--suite|no-such-suite.json",
     "error-run": "ask|no-such-run",
+    "error-picture": "tasks|show|tabletop-single-v0|--picture|x.gif",
     "error-both": "query|all|--layout|x.yaml|--task|scene-play-v0",
 }
 
@@ -77,7 +79,8 @@ def check_snapshot(name: str, text: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _fixed_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def _fixed_terminal(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GOALSETS_DATA", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")

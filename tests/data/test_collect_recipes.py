@@ -13,7 +13,7 @@ from goalsets.envs.tasks import TASKS
 
 def test_every_collectable_task_has_a_recipe_for_its_environment():
     for name, task in TASKS.items():
-        if name.startswith(("cube", "scene", "puzzle", "pointmaze")):
+        if name.startswith(("cube", "scene", "puzzle", "pointmaze", "antmaze")):
             assert RECIPES[name].env_id == task.env_id
 
 
@@ -27,18 +27,23 @@ def test_numbers_are_those_of_ogbench():
     assert RECIPES["pointmaze-giant-navigate-v0"].length == 2001
     assert RECIPES["pointmaze-giant-navigate-v0"].episodes == 500
     assert RECIPES["pointmaze-large-stitch-v0"].length == 201
+    assert RECIPES["antmaze-giant-navigate-v0"].length == 2001
+    assert RECIPES["antmaze-large-explore-v0"].length == 501
+    assert RECIPES["antmaze-large-explore-v0"].episodes == 10000
     for name, recipe in RECIPES.items():
         assert recipe.cube_stays_visible == name.startswith("scene")
-        assert recipe.noise == (0.5 if name.startswith("pointmaze") else 0.1)
+        noise = {"pointmaze": 0.5, "antmaze": 1.0 if "explore" in name else 0.2}
+        assert recipe.noise == noise.get(name.partition("-")[0], 0.1)
+        assert recipe.expert == ("ant" if name.startswith("antmaze") else None)
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("cube-singel-noisy-v0", "did you mean 'cube-single-noisy-v0'"),
-        ("antmaze-medium-navigate-v0", "download only for now"),
-        ("visual-cube-single-play-v0", "download only for now"),
-        ("humanoidmaze-large-stitch-v0", "pointmaze can be collected"),
+        ("antsoccer-arena-navigate-v0", "download only"),
+        ("visual-cube-single-play-v0", "download only"),
+        ("humanoidmaze-large-stitch-v0", "pointmaze and antmaze can be collected"),
         ("chess", "valid names: cube-single-play-v0"),
     ],
 )

@@ -19,6 +19,8 @@ def main(args: Sequence[str] | None = None) -> None:
             _run(_data_verbs(), words[1:], "goalsets data", _DATA)
         elif words[:1] == ["suite"]:
             _run(_suite_verbs(), words[1:], "goalsets suite", _SUITE)
+        elif words[:2] == ["tasks", "show"]:
+            _show_task(words[2:])
         else:
             _run(_verbs(), words, "goalsets", _GOALSETS)
     except GoalsetsError as error:
@@ -42,12 +44,27 @@ def _run(verbs: Verbs, words: list[str], program: str, description: str) -> None
         prog=program,
         description=description,
         args=words,
-        config=(
-            tyro.conf.OmitArgPrefixes,
-            tyro.conf.FlagCreatePairsOff,
-            tyro.conf.PositionalMetavarFromFieldName,
-            tyro.conf.CascadeSubcommandArgs,  # options may come last, after the choice of a source
-        ),
+        config=_config(),
+    )
+
+
+def _show_task(words: list[str]) -> None:
+    """Run `goalsets tasks show`: a verb under one that also works by itself."""
+    import tyro
+
+    from goalsets.cli.tasks import show
+
+    tyro.cli(show, prog="goalsets tasks show", args=words, config=_config())
+
+
+def _config() -> tuple[Any, ...]:
+    import tyro
+
+    return (
+        tyro.conf.OmitArgPrefixes,
+        tyro.conf.FlagCreatePairsOff,
+        tyro.conf.PositionalMetavarFromFieldName,
+        tyro.conf.CascadeSubcommandArgs,  # options may come last, after the choice of a source
     )
 
 

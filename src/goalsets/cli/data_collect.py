@@ -24,7 +24,7 @@ def collect(
     continues where it was.
 
     Args:
-        task: A cube, scene, puzzle or pointmaze data set, such as cube-single-noisy-v0.
+        task: A cube, scene, puzzle, pointmaze or antmaze data set, such as cube-single-noisy-v0.
         episodes: Training episodes; by default as many as OGBench has. A tenth as many are
             collected for validation.
         seed: Decides everything random.

@@ -2,41 +2,96 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
 from goalsets.cli.tables import print_table
-from goalsets.core import StateLayout, print_indices
+from goalsets.core import GoalsetsError, StateLayout, print_indices
+
+if TYPE_CHECKING:
+    from goalsets.envs.tasks import Task
 
 
 def tasks(name: Annotated[str, tyro.conf.Positional] = "all") -> None:
-    """List the tasks, or show the layout of one: its groups, units, tolerances and aliases.
+    """List the tasks: dimension, groups, steps of an episode, data, and the official question.
+
+    The data of a task is 'ready' to train on; or there is a file to 'import'; or 'goalsets data'
+    can 'collect' it here, or 'download' it as it imports.
+    'goalsets tasks show NAME' shows one task, and draws it with '--picture FILE'.
 
     Args:
-        name: A task, such as cube-single-noisy-v0.
+        name: Show this task in place of the list.
     """
     from goalsets.envs.tasks import TASKS
 
     if name != "all":
-        task = TASKS[name]
-        print(f"{task.name}: environment {task.env_id}, {task.horizon} steps an episode")
-        _show_layout(task.layout)
+        show(name)
         return
     print_table(
-        ("task", "dimension", "groups", "steps", "official query"),
+        ("task", "dimension", "groups", "steps", "data", "official query"),
         [
             (
                 name,
                 str(task.layout.dim),
                 str(len(task.layout.groups)),
                 str(task.horizon),
-                str(task.layout.task),
+                data_at_hand(task),
+                _shortened(task),
             )
             for name, task in TASKS.items()
         ],
     )
-    print("'goalsets tasks NAME' shows the layout of a task.")
+    print("'goalsets tasks show NAME' shows the layout of a task and the questions it takes.")
+
+
+def show(name: Annotated[str, tyro.conf.Positional], picture: Path | None = None) -> None:
+    """Show a task: its groups with their units and tolerances, and the questions one can ask.
+
+    Args:
+        name: A task, such as cube-single-noisy-v0.
+        picture: Also draw the start of an episode into this file, a .png or .jpg.
+    """
+    from goalsets.envs.tasks import TASKS
+
+    task = TASKS[name]
+    if picture is not None and picture.suffix not in (".png", ".jpg", ".jpeg"):
+        raise GoalsetsError(f"a picture's name should end in .png or .jpg, got {picture}.")
+    print(f"{task.name}: environment {task.env_id}, {task.horizon} steps an episode")
+    print(f"H_max {task.relabel_horizon}; data: {data_at_hand(task)}")
+    _show_layout(task.layout)
+    _show_questions(task.layout)
+    if picture is not None:
+        _draw(task, picture)
+
+
+def data_at_hand(task: Task) -> str:
+    """Say in a word what to do about the data of a task: train can use it, or `goalsets data ...`.
+
+    A store is `ready`, and so is the tabletop, whose data training makes in seconds. A file waits
+    for its `import`. Without either one can `collect`, or `download`, or there is `none`.
+    """
+    from goalsets.data.collect import can_collect
+    from goalsets.data.collect.run import Collection
+    from goalsets.data.paths import data_dir
+    from goalsets.data.store import INDEX
+
+    if task.family == "tabletop" or (data_dir() / task.name / INDEX).exists():
+        return "ready"
+    if Collection.at(data_dir(), task.name).train.exists():
+        return "import"
+    if can_collect(task.name):
+        return "collect"
+    return "download" if task.published else "none"
+
+
+def _shortened(task: Task) -> str:
+    """The official query; where it asks the same of many things, the first, the last, how many."""
+    names = [term.name for term in task.query.terms]
+    if len(names) <= 5:
+        return str(task.layout.task)
+    return f"{names[0]} to {names[-1]}, {len(names)} of them"
 
 
 def _show_layout(layout: StateLayout) -> None:
@@ -54,5 +109,23 @@ def _show_layout(layout: StateLayout) -> None:
             for group in layout.groups
         ],
     )
-    for alias, text in {**layout.aliases, "task": layout.task}.items():
+
+
+def _show_questions(layout: StateLayout) -> None:
+    print("Questions: any group, any of these names, and what '&', '-' and ':' make of them.")
+    for alias, text in {"task": layout.task, **layout.aliases}.items():
         print(f"  {alias} = {text}")
+    print("  all = every coordinate")
+
+
+def _draw(task: Task, path: Path) -> None:
+    from matplotlib.image import imsave
+
+    from goalsets.envs.picture import draw
+
+    image = draw(task)
+    try:
+        imsave(path, image)
+    except OSError as error:
+        raise GoalsetsError(f"cannot write the picture {path}: {error.strerror}.") from None
+    print(f"drew {path}")

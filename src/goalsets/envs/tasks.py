@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,13 @@ class Task:
     """Steps of an evaluation episode."""
     relabel_horizon: int
     """H_max: how far ahead a future state may become a goal."""
+    published: bool = True
+    """Whether OGBench has a data set of this name to download."""
+
+    @property
+    def family(self) -> str:
+        """The first word of the name: tasks of one family have layouts of one kind."""
+        return self.name.partition("-")[0]
 
     @property
     def query(self) -> Query:
@@ -55,29 +63,73 @@ def _import_ogbench() -> None:
 
 TASKS: Registry[Task] = Registry("task")
 
+_POINT = layouts.pointmaze_layout()
+_ANT = layouts.antmaze_layout()
+_HUMANOID = layouts.humanoidmaze_layout()
+_SOCCER = layouts.antsoccer_layout()
 
-def _add(name: str, env_id: str, layout: StateLayout, horizon: int, relabel_horizon: int) -> None:
-    TASKS.add(name, Task(name, env_id, layout, horizon, relabel_horizon))
+# Environment, layout, steps of an evaluation episode, and H_max by data set. H_max is the paper's
+# for its eight tasks; elsewhere it is as long as an episode of the data or of evaluation, whichever
+# is shorter.
+_OGBENCH: tuple[tuple[str, StateLayout, int, Mapping[str, int]], ...] = (
+    ("cube-single", layouts.cube_layout(1), 200, {"play": 200, "noisy": 200}),
+    ("cube-double", layouts.cube_layout(2), 500, {"play": 500, "noisy": 500}),
+    ("cube-triple", layouts.cube_layout(3), 1000, {"play": 1000, "noisy": 1000}),
+    ("cube-quadruple", layouts.cube_layout(4), 1000, {"play": 1000, "noisy": 1000}),
+    ("cube-octuple", layouts.cube_layout(8), 1500, {"play": 1000, "noisy": 1000}),
+    ("scene", layouts.scene_layout(), 750, {"play": 1000, "noisy": 750}),
+    ("puzzle-3x3", layouts.puzzle_layout(3, 3), 500, {"play": 500, "noisy": 500}),
+    ("puzzle-4x4", layouts.puzzle_layout(4, 4), 500, {"play": 500, "noisy": 500}),
+    ("puzzle-4x5", layouts.puzzle_layout(4, 5), 1000, {"play": 1000, "noisy": 1000}),
+    ("puzzle-4x6", layouts.puzzle_layout(4, 6), 1000, {"play": 1000, "noisy": 1000}),
+    ("pointmaze-medium", _POINT, 1000, {"navigate": 500, "stitch": 200}),
+    ("pointmaze-large", _POINT, 1000, {"navigate": 1000, "stitch": 200}),
+    ("pointmaze-giant", _POINT, 1000, {"navigate": 1000, "stitch": 200}),
+    ("pointmaze-teleport", _POINT, 1000, {"navigate": 1000, "stitch": 200}),
+    ("antmaze-medium", _ANT, 1000, {"navigate": 1000, "stitch": 200, "explore": 500}),
+    ("antmaze-large", _ANT, 1000, {"navigate": 1000, "stitch": 200, "explore": 500}),
+    ("antmaze-giant", _ANT, 1000, {"navigate": 1000, "stitch": 200, "explore": 500}),
+    ("antmaze-teleport", _ANT, 1000, {"navigate": 1000, "stitch": 200, "explore": 500}),
+    ("humanoidmaze-medium", _HUMANOID, 2000, {"navigate": 2000, "stitch": 400}),
+    ("humanoidmaze-large", _HUMANOID, 2000, {"navigate": 2000, "stitch": 400}),
+    ("humanoidmaze-giant", _HUMANOID, 4000, {"navigate": 4000, "stitch": 400}),
+    # OGBench also registers `humanoidmaze-teleport-v0`, but its model lacks a material and cannot
+    # be built; there is no data for it either.
+    ("antsoccer-arena", _SOCCER, 1000, {"navigate": 1000, "stitch": 200}),
+    ("antsoccer-medium", _SOCCER, 1000, {"navigate": 1000, "stitch": 500}),
+)
 
+# Environments for which OGBench has no data set of this kind and size.
+_UNPUBLISHED = (
+    "cube-octuple-play-v0",
+    "cube-octuple-noisy-v0",
+    "antmaze-giant-explore-v0",
+)
 
-for _data in ("play", "noisy"):
-    _add(f"cube-single-{_data}-v0", "cube-single-v0", layouts.cube_layout(1), 200, 200)
-    _add(f"cube-double-{_data}-v0", "cube-double-v0", layouts.cube_layout(2), 500, 500)
-_add("scene-play-v0", "scene-v0", layouts.scene_layout(), 750, 1000)
-for _size, _horizon in (("medium", 500), ("large", 1000)):
-    _add(
-        f"pointmaze-{_size}-navigate-v0",
-        f"pointmaze-{_size}-v0",
-        layouts.pointmaze_layout(),
-        1000,
-        _horizon,
+for _name, _layout, _horizon, _data in _OGBENCH:
+    for _kind, _relabel_horizon in _data.items():
+        _task = f"{_name}-{_kind}-v0"
+        TASKS.add(
+            _task,
+            Task(
+                _task,
+                f"{_name}-v0",
+                _layout,
+                _horizon,
+                _relabel_horizon,
+                published=_task not in _UNPUBLISHED,
+            ),
+        )
+for _blocks, _name in ((1, "single"), (2, "double")):
+    _task = f"tabletop-{_name}-v0"
+    TASKS.add(
+        _task,
+        Task(
+            _task,
+            f"goalsets/Tabletop{_name.capitalize()}-v0",
+            tabletop_layout(_blocks),
+            100 * _blocks,
+            60 * _blocks,
+            published=False,
+        ),
     )
-for _name, _blocks, _horizon in (("single", 1, 100), ("double", 2, 200)):
-    _add(
-        f"tabletop-{_name}-v0",
-        f"goalsets/Tabletop{_name.capitalize()}-v0",
-        tabletop_layout(_blocks),
-        _horizon,
-        60 * _blocks,
-    )
-_add("antmaze-medium-navigate-v0", "antmaze-medium-v0", layouts.antmaze_layout(), 1000, 1000)

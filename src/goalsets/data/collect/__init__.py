@@ -1,7 +1,7 @@
 """Collection on the spot: OGBench data sets from the scripted oracles that OGBench ships."""
 
 from goalsets.data.collect.errors import CollectError, CollectStopped
-from goalsets.data.collect.recipes import RECIPES, Recipe, recipe_for
+from goalsets.data.collect.recipes import RECIPES, Recipe, can_collect, recipe_for
 from goalsets.data.collect.run import Collection, collect
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "CollectStopped",
     "Collection",
     "Recipe",
+    "can_collect",
     "collect",
     "recipe_for",
 ]

@@ -38,6 +38,8 @@ def make_driver(recipe: Recipe) -> Driver:
     """Create the environment of a recipe and what drives it."""
     from goalsets.data.collect.maze import Navigate, Stitch
 
+    if recipe.expert is not None:
+        return _make_walker(recipe)
     env = make_environment(recipe.env_id)
     if recipe.behaviour == "navigate":
         return Navigate(env, recipe)
@@ -47,3 +49,14 @@ def make_driver(recipe: Recipe) -> Driver:
     from goalsets.data.collect.manipulation import Noisy, Play
 
     return Play(env, recipe) if recipe.behaviour == "play" else Noisy(env, recipe)
+
+
+def _make_walker(recipe: Recipe) -> Driver:
+    from goalsets.data.collect.ant import AntExplore, AntNavigate, AntStitch
+    from goalsets.data.collect.experts import load_expert
+
+    assert recipe.expert is not None
+    # Before the environment, which takes longer to make.
+    expert = load_expert(recipe.expert)
+    walkers = {"navigate": AntNavigate, "stitch": AntStitch, "explore": AntExplore}
+    return walkers[recipe.behaviour](make_environment(recipe.env_id), recipe, expert)

@@ -31,7 +31,9 @@ class Navigate:
     def begin(self, seed: int, rng: np.random.Generator) -> NDArray[np.floating]:
         """Choose a start and a goal, and draw the noise of the whole episode."""
         self._rng = rng
-        self._noise = rng.normal(0.0, self.recipe.noise, (self.recipe.length, 2))
+        self._noise = rng.normal(
+            0.0, self.recipe.noise, (self.recipe.length, *self.env.action_space.shape)
+        )
         start = _choose(self.cells, rng)
         goal = self._choose_goal(start, rng)
         # A reset takes a few random actions before the one that counts.
@@ -43,18 +45,11 @@ class Navigate:
 
     def act(self, step: int) -> NDArray[np.floating]:
         """Step towards the next cell on the shortest path. The noise is as large as half a step."""
-        # A teleport moves the point after it was observed: ask the environment where it is.
-        x, y = self.env.get_xy().tolist()
-        subgoal_x, subgoal_y = self._subgoal(self.env.xy_to_ij((x, y)))
-        dx, dy = subgoal_x - x, subgoal_y - y
-        distance = math.hypot(dx, dy) + 1e-6
+        x, y = self._direction(step)
         noise_x, noise_y = self._noise[step].tolist()
         # Plain floats: numpy's overhead would be a tenth of an environment step.
         return np.array(
-            [
-                min(max(dx / distance + noise_x, -1.0), 1.0),
-                min(max(dy / distance + noise_y, -1.0), 1.0),
-            ]
+            [min(max(x + noise_x, -1.0), 1.0), min(max(y + noise_y, -1.0), 1.0)],
         )
 
     def observe(self, observation: NDArray[np.floating], info: Mapping[str, Any]) -> None:
@@ -64,6 +59,15 @@ class Navigate:
             center = self.env.ij_to_xy(_choose(self.junctions, self._rng))
             self.env.set_goal(goal_xy=self.env.add_noise(center))
             self._goal = self.env.xy_to_ij(self.env.cur_goal_xy)
+
+    def _direction(self, step: int) -> tuple[float, float]:
+        """The unit vector from here to the next cell on the shortest path."""
+        # A teleport moves the point after it was observed: ask the environment where it is.
+        x, y = self.env.get_xy().tolist()
+        subgoal_x, subgoal_y = self._subgoal(self.env.xy_to_ij((x, y)))
+        dx, dy = subgoal_x - x, subgoal_y - y
+        distance = math.hypot(dx, dy) + 1e-6
+        return dx / distance, dy / distance
 
     def _choose_goal(self, start: Cell, rng: np.random.Generator) -> Cell:
         return _choose(self.junctions, rng)

@@ -12,6 +12,7 @@ from typing import Any
 import goalsets
 from goalsets.data.collect.episode import Job
 from goalsets.data.collect.errors import CollectError
+from goalsets.data.collect.experts import expert_fingerprint
 from goalsets.data.collect.recipes import Recipe
 
 
@@ -55,6 +56,8 @@ class Plan:
             "episodes": {"train": self.train, "validation": self.validation},
             "recipe": recipe,
         }
+        if self.recipe.expert is not None:
+            plain["expert"] = expert_fingerprint(self.recipe.expert)
         return json.loads(json.dumps(plain))
 
 

@@ -11,8 +11,9 @@ from typing import Literal
 from goalsets.core import Registry
 from goalsets.core.errors import suggest
 from goalsets.data.collect.errors import CollectError
+from goalsets.data.collect.experts import has_expert
 
-Behaviour = Literal["play", "noisy", "navigate", "stitch"]
+Behaviour = Literal["play", "noisy", "navigate", "stitch", "explore"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,8 @@ class Recipe:
     """The Gymnasium id of the environment."""
     behaviour: Behaviour
     """`play` follows noisy plans, `noisy` follows closed-loop oracles with noise on the actions,
-    `navigate` visits one goal in a maze after another, `stitch` a single one close by."""
+    `navigate` visits one goal in a maze after another, `stitch` a single one close by, `explore`
+    none: it takes one random direction after another."""
     episodes: int
     """Training episodes in OGBench's own data set."""
     length: int = 1001
@@ -40,6 +42,8 @@ class Recipe:
     """Range from which an episode draws its probability that a cube is put on another one."""
     cube_stays_visible: bool = False
     """Whether an episode is redone when the cube leaves the part of the table that is in view."""
+    expert: str | None = None
+    """The trained policy that walks, by its name in `goalsets.data.collect.experts`."""
 
 
 RECIPES: Registry[Recipe] = Registry("collectable data set")
@@ -67,7 +71,7 @@ _MAZES = (
     ("teleport", 1000, 1001),
 )
 
-_DOWNLOAD_ONLY = ("antmaze", "antsoccer", "humanoidmaze", "powderworld", "visual")
+_DOWNLOAD_ONLY = ("antsoccer", "humanoidmaze", "powderworld", "visual")
 
 for _env, _episodes, _stacking, _random in _MANIPULATION:
     for _behaviour in ("play", "noisy"):
@@ -88,6 +92,15 @@ for _maze, _episodes, _length in _MAZES:
         f"pointmaze-{_maze}-navigate-v0", Recipe(_id, "navigate", _episodes, _length, noise=0.5)
     )
     RECIPES.add(f"pointmaze-{_maze}-stitch-v0", Recipe(_id, "stitch", 5000, 201, noise=0.5))
+for _maze, _episodes, _length in _MAZES:
+    _ant = f"antmaze-{_maze}"
+    for _recipe in (
+        Recipe(f"{_ant}-v0", "navigate", _episodes, _length, noise=0.2, expert="ant"),
+        Recipe(f"{_ant}-v0", "stitch", 5000, 201, noise=0.2, expert="ant"),
+        # OGBench has no such data of the giant maze; ours is as long as that of the others.
+        Recipe(f"{_ant}-v0", "explore", 10000, 501, noise=1.0, expert="ant"),
+    ):
+        RECIPES.add(f"{_ant}-{_recipe.behaviour}-v0", _recipe)
 
 
 def recipe_for(task: str) -> Recipe:
@@ -96,8 +109,16 @@ def recipe_for(task: str) -> Recipe:
         return RECIPES[task]
     if task.startswith(_DOWNLOAD_ONLY):
         raise CollectError(
-            f"{task!r} cannot be collected: AntMaze, AntSoccer, HumanoidMaze, Powderworld and "
-            "visual data sets come from download only for now. Those of cube, scene, puzzle and "
-            "pointmaze can be collected."
+            f"{task!r} cannot be collected: AntSoccer, HumanoidMaze, Powderworld and visual data "
+            "sets come from download only. Those of cube, scene, puzzle, pointmaze and antmaze can "
+            "be collected."
         )
     raise CollectError(f"there is no data set {task!r} to collect: {suggest(task, RECIPES)}")
+
+
+def can_collect(task: str) -> bool:
+    """Whether a data set can be collected here and now: it has a recipe, and its expert is here."""
+    if task not in RECIPES:
+        return False
+    expert = RECIPES[task].expert
+    return expert is None or has_expert(expert)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from goalsets.data.collect.episode import SPLITS, Split, make_collector
 from goalsets.data.collect.errors import CollectError, CollectStopped
+from goalsets.data.collect.experts import expert_path
 from goalsets.data.collect.files import explained, join, write_in_one_step, write_json
 from goalsets.data.collect.plan import Plan, differences, versions
 from goalsets.data.collect.progress import Silence, Watch
@@ -77,6 +78,8 @@ def collect(
     for name, value, least in (("episodes", train, 1), ("workers", workers, 1), ("seed", seed, 0)):
         if value < least:
             raise CollectError(f"{name} must be {least} or more, got {value}.")
+    if recipe.expert is not None:
+        expert_path(recipe.expert)  # Without it there is nothing to begin with.
     plan = Plan(task, recipe, seed, train, max(1, train // 10))
     files = Collection.at((output or data_dir()).expanduser(), task)
     work = files.train.with_name(f"{task}.collecting")

@@ -1,4 +1,4 @@
-"""State layouts of the OGBench environments, in the coordinates that the environments return.
+"""Layouts of the manipulation environments: cube, scene and puzzle.
 
 The scales are those of the installed environments' own code, which is the authority: positions are
 decimetres around (0.425, 0, 0), the gripper opening is tripled, drawers count 18 and windows 15 to
@@ -36,31 +36,7 @@ def scene_layout() -> StateLayout:
     """Layout of `scene-v0`: the arm, one cube, two lock buttons, a drawer and a window."""
     groups = [*_arm_groups(), *_cube_groups(0, 19)]
     for button in range(2):
-        start = 28 + 4 * button
-        groups += [
-            Group(
-                f"button{button}_state",
-                (start, start + 1),
-                "exact",
-                description="one-hot: which of its two colours the button shows",
-            ),
-            Group(
-                f"button{button}_pos",
-                (start + 2,),
-                "absolute",
-                "m",
-                BUTTON_SCALE,
-                description="how far the button is pressed",
-            ).with_tolerance("2mm"),
-            Group(
-                f"button{button}_vel",
-                (start + 3,),
-                "absolute",
-                "m/s",
-                tolerance=0.1,
-                description="velocity of the button",
-            ),
-        ]
+        groups.extend(_button_groups(button, 28 + 4 * button))
     for name, start, scale in (("drawer", 36, DRAWER_SCALE), ("window", 38, WINDOW_SCALE)):
         groups += [
             Group(
@@ -95,60 +71,27 @@ def scene_layout() -> StateLayout:
     )
 
 
-def pointmaze_layout() -> StateLayout:
-    """Layout of PointMaze: the position and nothing else."""
-    position = Group("pos", (0, 1), unit="m", tolerance=1.0, description="position in the maze")
-    return StateLayout(2, [position], task="pos", name="pointmaze")
+def puzzle_layout(rows: int, columns: int) -> StateLayout:
+    """Layout of `puzzle-3x3-v0` and its larger relatives: the arm, then four numbers a button.
 
-
-def antmaze_layout() -> StateLayout:
-    """Layout of AntMaze: the torso, then the legs in pairs of hip and ankle."""
-    groups = [
-        Group("root_xy", (0, 1), unit="m", tolerance=0.5, description="position in the maze"),
-        Group("root_z", (2,), "absolute", "m", tolerance=0.1, description="height of the torso"),
-        Group(
-            "root_quat",
-            range(3, 7),
-            "quaternion",
-            "rad",
-            description="orientation of the torso",
-        ).with_tolerance("20deg"),
-    ]
-    for leg, start in (
-        ("front_left", 7),
-        ("front_right", 9),
-        ("back_left", 11),
-        ("back_right", 13),
-    ):
-        groups.append(
-            Group(
-                f"{leg}_pos",
-                (start, start + 1),
-                unit="rad",
-                tolerance=0.2,
-                description=f"hip and ankle angles of the {leg.replace('_', ' ')} leg",
-            )
-        )
-    groups += [
-        Group("root_lin_vel", range(15, 18), unit="m/s", tolerance=0.5, description="velocity"),
-        Group("root_ang_vel", range(18, 21), unit="rad/s", tolerance=1.0, description="spin"),
-    ]
-    for leg, start in (
-        ("front_left", 21),
-        ("front_right", 23),
-        ("back_left", 25),
-        ("back_right", 27),
-    ):
-        groups.append(
-            Group(
-                f"{leg}_vel",
-                (start, start + 1),
-                unit="rad/s",
-                tolerance=1.0,
-                description=f"hip and ankle velocities of the {leg.replace('_', ' ')} leg",
-            )
-        )
-    return StateLayout(29, groups, task="root_xy", name="antmaze")
+    Buttons are counted along the rows. Pressing one also turns its neighbours.
+    """
+    buttons = range(rows * columns)
+    groups = _arm_groups()
+    for button in buttons:
+        groups.extend(_button_groups(button, 19 + 4 * button))
+    states = [f"button{button}_state" for button in buttons]
+    aliases = {
+        f"row{row}": " & ".join(states[row * columns : (row + 1) * columns]) for row in range(rows)
+    }
+    return StateLayout(
+        dim=19 + 4 * len(buttons),
+        groups=groups,
+        aliases={**_ARM_ALIASES, **aliases, "buttons": " & ".join(states)},
+        # As in `scene`, the second coordinate of a one-hot pair says it all.
+        task=f"[{','.join(str(20 + 4 * button) for button in buttons)}]",
+        name=f"puzzle-{rows}x{columns}",
+    )
 
 
 _ARM_ALIASES = {
@@ -220,6 +163,33 @@ def _cube_groups(cube: int, start: int) -> list[Group]:
             "rad",
             description=f"heading of cube {cube} (cos, sin)",
         ).with_tolerance("20deg"),
+    ]
+
+
+def _button_groups(button: int, start: int) -> list[Group]:
+    return [
+        Group(
+            f"button{button}_state",
+            (start, start + 1),
+            "exact",
+            description="one-hot: which of its two colours the button shows",
+        ),
+        Group(
+            f"button{button}_pos",
+            (start + 2,),
+            "absolute",
+            "m",
+            BUTTON_SCALE,
+            description="how far the button is pressed",
+        ).with_tolerance("2mm"),
+        Group(
+            f"button{button}_vel",
+            (start + 3,),
+            "absolute",
+            "m/s",
+            tolerance=0.1,
+            description="velocity of the button",
+        ),
     ]
 
 

@@ -1,0 +1,137 @@
+"""Experts: small trained policies that walk in the direction they are told.
+
+Their weights lie in this directory as safetensors. `tools/train_ant_expert.py` trains and exports
+them with Stable-Baselines3; to use one takes NumPy alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.data.collect.errors import CollectError
+
+DIRECTORY = Path(__file__).parent
+MOST_BYTES = 1_000_000
+"""Weights travel with the package, so they must be small."""
+
+Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
+
+_TRAINING = {
+    "ant": "python tools/train_ant_expert.py (with the extra 'experts'; an hour or so on two cores)"
+}
+
+
+@dataclass(frozen=True)
+class Expert:
+    """A multi-layer perceptron: the mean action of a squashed Gaussian policy."""
+
+    layers: Sequence[Layer]
+    """Weight `[out, in]` and bias `[out]` of each: rectified between them, tanh at the end."""
+
+    def __post_init__(self) -> None:
+        """Check that the layers fit each other."""
+        if not self.layers:
+            raise CollectError("an expert needs at least one layer, got none.")
+        size = self.inputs
+        for number, (weight, bias) in enumerate(self.layers):
+            if weight.shape != (len(bias), size):
+                raise CollectError(
+                    f"layer {number} of an expert should have a weight of shape "
+                    f"{(len(bias), size)}, got {weight.shape}."
+                )
+            if not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+                raise CollectError(f"layer {number} of an expert has weights that are not finite.")
+            size = len(bias)
+
+    @property
+    def inputs(self) -> int:
+        """How many numbers it looks at: a state without its position, and a direction."""
+        return self.layers[0][0].shape[1]
+
+    @property
+    def outputs(self) -> int:
+        """How many numbers an action has."""
+        return len(self.layers[-1][1])
+
+    def act(self, state: NDArray[np.floating], direction: Sequence[float]) -> NDArray[np.float32]:
+        """Return the action `[A]`, within [-1, 1], that leads into a direction.
+
+        Args:
+            state: `[D]`, with the position in its first two coordinates, which are not looked at.
+            direction: The unit vector to walk along.
+        """
+        values = np.empty(self.inputs, dtype=np.float32)
+        values[:-2] = state[2:]
+        values[-2:] = direction
+        *hidden, (weight, bias) = self.layers
+        for inner, shift in hidden:
+            values = np.maximum(inner @ values + shift, 0.0)
+        return np.tanh(weight @ values + bias)
+
+
+def has_expert(name: str) -> bool:
+    """Whether the weights of an expert are here."""
+    return (DIRECTORY / f"{name}.safetensors").is_file()
+
+
+def expert_path(name: str) -> Path:
+    """Return the file with an expert's weights, or say how to make it."""
+    path = DIRECTORY / f"{name}.safetensors"
+    if not path.is_file():
+        raise CollectError(
+            f"this data is collected by a trained {name}, whose weights are not in {path}. "
+            f"Train it: {_TRAINING[name]}. Or download the data: goalsets data import ogbench NAME."
+        )
+    return path
+
+
+def load_expert(name: str) -> Expert:
+    """Read an expert by name."""
+    return read_expert(expert_path(name))
+
+
+def expert_fingerprint(name: str) -> str:
+    """What tells the weights of an expert from others: data collected with it depends on them."""
+    return hashlib.sha256(expert_path(name).read_bytes()).hexdigest()[:16]
+
+
+def read_expert(path: Path) -> Expert:
+    """Read an expert from a file."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        arrays = load_file(path)
+        layers = [
+            (arrays[f"{number}.weight"], arrays[f"{number}.bias"])
+            for number in range(len(arrays) // 2)
+        ]
+    except (OSError, SafetensorError, KeyError) as error:
+        raise CollectError(
+            f"{path} is no expert: expected layers '0.weight', '0.bias', '1.weight', ... ({error})"
+        ) from None
+    return Expert(layers)
+
+
+def write_expert(path: Path, expert: Expert, about: Mapping[str, str]) -> None:
+    """Write an expert, with a word on where it comes from, in one step."""
+    from safetensors.numpy import save
+
+    from goalsets.data.collect.files import write_in_one_step
+
+    arrays: dict[str, NDArray[np.float32]] = {}
+    for number, (weight, bias) in enumerate(expert.layers):
+        arrays[f"{number}.weight"] = np.ascontiguousarray(weight, dtype=np.float32)
+        arrays[f"{number}.bias"] = np.ascontiguousarray(bias, dtype=np.float32)
+    content = save(arrays, metadata=dict(about))
+    if len(content) > MOST_BYTES:
+        raise CollectError(
+            f"an expert may take {MOST_BYTES:,} bytes, got {len(content):,}: make it smaller."
+        )
+    write_in_one_step(path, lambda file: file.write(content))

@@ -1,0 +1,78 @@
+"""Pictures of tasks: drawn without a display, and a clear word where that cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from goalsets import cli
+from goalsets.core import GoalsetsError
+from goalsets.envs.picture import draw
+from goalsets.envs.tasks import TASKS, Task
+
+
+def without_graphics(monkeypatch: pytest.MonkeyPatch) -> None:
+    def render() -> Any:
+        raise RuntimeError("no EGL device")
+
+    env = SimpleNamespace(reset=lambda **_: None, render=render)
+    monkeypatch.setattr(Task, "make", lambda *_, **__: SimpleNamespace(unwrapped=env))
+
+
+def test_tabletop_needs_no_graphics() -> None:
+    picture = draw(TASKS["tabletop-single-v0"], 64)
+    assert picture.shape == (96, 64, 3)
+    assert picture.std() > 10
+
+
+def test_missing_graphics_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_graphics(monkeypatch)
+    monkeypatch.setenv("MUJOCO_GL", "egl")
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    with pytest.raises(GoalsetsError, match=r"MUJOCO_GL=egl \(no EGL device\).*OSMesa"):
+        draw(TASKS["cube-single-play-v0"])
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+
+
+def test_picture_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "tabletop.png"
+    cli.main(["tasks", "show", "tabletop-double-v0", "--picture", str(path)])
+    assert f"drew {path}" in capsys.readouterr().out
+    assert path.read_bytes()[:4] == b"\x89PNG"
+    with pytest.raises(SystemExit):
+        cli.main(
+            ["tasks", "show", "tabletop-double-v0", "--picture", str(tmp_path / "a" / "b.png")]
+        )
+    assert "cannot write the picture" in capsys.readouterr().err
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("near", [False, True])
+def test_maze(near: bool) -> None:
+    task = TASKS["antmaze-medium-navigate-v0"]
+    try:
+        picture = draw(task, 64, near=near)
+    except GoalsetsError as error:
+        pytest.skip(str(error))
+    assert picture.shape == (64, 64, 3)
+    assert picture.std() > 10
+
+
+def test_word_about_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from goalsets.cli.tasks import data_at_hand
+    from goalsets.data.store import INDEX
+
+    monkeypatch.setenv("GOALSETS_DATA", str(tmp_path))
+    task = TASKS["pointmaze-medium-navigate-v0"]
+    assert data_at_hand(task) == "collect"
+    (tmp_path / f"{task.name}.npz").touch()
+    assert data_at_hand(task) == "import"
+    (tmp_path / task.name).mkdir()
+    (tmp_path / task.name / INDEX).touch()
+    assert data_at_hand(task) == "ready"
+    assert data_at_hand(TASKS["humanoidmaze-large-stitch-v0"]) == "download"
+    assert data_at_hand(TASKS["tabletop-single-v0"]) == "ready"
