@@ -12,10 +12,14 @@ if TYPE_CHECKING:
     from goalsets.data.store import Store
 
 
-def find_store(task: str, data: Path | None, *, mapped: bool = True) -> Store:
+def find_store(task: str, data: Path | None, *, mapped: bool = True, make: bool = False) -> Store:
     """Open the store that was named, or the task's own; raise an error that says how to get it.
 
-    The tabletop's data takes seconds to make, so it is made where it is missing.
+    Args:
+        task: The task.
+        data: A store that was named.
+        mapped: Leave it on disk.
+        make: Make the tabletop's data where it is missing: it takes seconds.
     """
     from goalsets.data.paths import data_dir
     from goalsets.data.store import INDEX, Store
@@ -24,7 +28,11 @@ def find_store(task: str, data: Path | None, *, mapped: bool = True) -> Store:
     if (path / INDEX).exists():
         return Store.open(path, mapped=mapped)
     if data is None and task.startswith("tabletop-"):
-        return _make_tabletop(task, path)
+        if make:
+            return _make_tabletop(task, path)
+        raise GoalsetsError(
+            f"there is no data for {task} in {path}. 'goalsets train {task}' makes it."
+        )
     raise GoalsetsError(
         f"there is no data for {task} in {path}. Make it on the spot:\n"
         f"  goalsets data collect {task}\n  goalsets data import ogbench {task}\n"

@@ -169,7 +169,7 @@ def _find_data(task: str, data: Path | None) -> tuple[Store, bool]:
     if task not in TASKS and (Path(task) / INDEX).exists():
         return Store.open(task), False
     TASKS[task]
-    return find_store(task, data, mapped=False), True
+    return find_store(task, data, mapped=False, make=True), True
 
 
 def _settings(pairs: Sequence[str]) -> dict[str, Any]:
