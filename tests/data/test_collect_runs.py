@@ -320,6 +320,8 @@ def test_interrupted_by_ctrl_c(tmp_path):
     process = subprocess.Popen(
         [sys.executable, str(script), str(tmp_path / "out")],
         start_new_session=True,
+        # Tests that were started in the background of a shell ignore it, and would pass that on.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
