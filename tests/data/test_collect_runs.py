@@ -312,16 +312,16 @@ def test_interrupted_by_ctrl_c(tmp_path):
         "from goalsets.cli.data_collect import collect\n"
         "from goalsets.data.collect import shards\n"
         "from pathlib import Path\n"
-        "import sys\n"
+        "import signal, sys\n"
         "shards.INTERVAL = 0.2\n"
+        # Tests that a shell runs in its background ignore Ctrl-C, and pass that on.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "if __name__ == '__main__':\n"
         f"    collect({MAZE!r}, workers=2, output=Path(sys.argv[1]))\n"
     )
     process = subprocess.Popen(
         [sys.executable, str(script), str(tmp_path / "out")],
         start_new_session=True,
-        # Tests that were started in the background of a shell ignore it, and would pass that on.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
