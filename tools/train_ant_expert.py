@@ -59,7 +59,8 @@ def make_model(env: gymnasium.Env, args: argparse.Namespace) -> SAC:
         "MlpPolicy",
         env,
         learning_rate=args.learning_rate,
-        buffer_size=args.steps,
+        # A checkpoint keeps its size: a short first training must leave room to go on.
+        buffer_size=max(args.steps, STEPS),
         learning_starts=min(SAMPLING_STEPS, args.steps // 2),
         batch_size=256,
         tau=0.005,
