@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import erf
+from scipy.special import ndtr
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -212,7 +212,7 @@ class QuickActor:
     def one(self, x: _Floats, z: _Floats) -> _Floats:
         """Inputs `[D]` and `[z]` give `[A]`."""
         h = _run_arrays(self._encoder_arrays, z)
-        h -= h.mean()
+        h -= np.add.reduce(h) / len(h)
         h /= math.sqrt(float(h @ h) / len(h) + _LAYER_NORM_EPSILON)
         scale, shift = self._norm_arrays
         return _run_arrays(self._trunk_arrays, np.concatenate((x, h * scale + shift)))
@@ -223,7 +223,6 @@ _Plain = list[tuple[Tensor, Tensor]]
 _Arrays = list[tuple[_Floats, _Floats]]
 _LAYER_NORM_EPSILON = 1e-5
 """What torch's layer norm adds to the variance."""
-_HALF_ROOT = np.float32(math.sqrt(0.5))
 
 
 def _pairs(mlp: MLP) -> Iterator[tuple[Tensor, Tensor]]:
@@ -251,10 +250,7 @@ def _run_arrays(layers: _Arrays, x: _Floats) -> _Floats:
     for weight, bias in layers[:-1]:
         x = weight @ x
         x += bias
-        gate = erf(x * _HALF_ROOT)  # GELU(x) = x (1 + erf(x / √2)) / 2
-        gate += 1.0
-        gate *= 0.5
-        x *= gate
+        x *= ndtr(x)  # GELU(x) = x Φ(x)
     weight, bias = layers[-1]
     return weight @ x + bias
 

@@ -36,7 +36,6 @@ class Policy:
         # A robot asks the same question at every step: its mask is looked up, not parsed again.
         self._masks: dict[str | Query, Masks] = {}
 
-    @torch.inference_mode()
     def act(
         self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
     ) -> Floats:
@@ -54,10 +53,11 @@ class Policy:
         if states.ndim == goals.ndim == masks.ndim == 1:
             found = self._actor.one(states, self.learner.conditioner(states, goals, masks))
         else:
-            rows, z = self._tensors(states, goals, masks)
-            found = self._actor(rows, z).numpy()
+            with torch.inference_mode():
+                found = self._actor(*self._tensors(states, goals, masks)).numpy()
         actions = self._normaliser.raw_actions(found)
-        return np.clip(actions, -1.0, 1.0, out=actions)
+        np.minimum(actions, 1.0, out=actions)  # a third of the time of np.clip
+        return np.maximum(actions, -1.0, out=actions)
 
     @torch.inference_mode()
     def distance(
