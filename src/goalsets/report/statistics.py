@@ -1,0 +1,84 @@
+"""What can be said from a few seeds: means, spreads, and intervals that admit how few they are."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+RESAMPLES = 10_000
+_ENUMERATED = 6
+"""Up to so many seeds, all resamples are written out (6^6 = 46,656) and nothing is drawn."""
+
+Interval = tuple[float, float]
+
+
+def spread(values: Sequence[float]) -> float | None:
+    """The sample standard deviation; None of a single value."""
+    return statistics.stdev(values) if len(values) > 1 else None
+
+
+def mean_interval(values: Sequence[float], seed: int = 0) -> Interval | None:
+    """The 95 % interval of the mean by the percentile bootstrap over seeds; None of one seed."""
+    if len(values) < 2:
+        return None
+    means = _resamples(np.asarray(values, dtype=np.float64), np.random.default_rng(seed))
+    low, high = np.quantile(means.mean(axis=1), (0.025, 0.975))
+    return float(low), float(high)
+
+
+def interquartile_mean(values: Sequence[float]) -> float:
+    """The mean of the middle half: the lowest and the highest quarter do not count."""
+    from scipy.stats import trim_mean
+
+    return float(trim_mean(values, 0.25))
+
+
+def interquartile_interval(
+    by_task: Mapping[str, Sequence[float]], seed: int = 0
+) -> Interval | None:
+    """The 95 % interval of the interquartile mean over tasks, resampling seeds within each task.
+
+    None where a task has a single seed, which says nothing about the next one.
+    """
+    if not by_task or any(len(values) < 2 for values in by_task.values()):
+        return None
+    rng = np.random.default_rng(seed)
+    drawn = [
+        rng.choice(np.asarray(values, dtype=np.float64), size=(RESAMPLES, len(values)))
+        for values in by_task.values()
+    ]
+    from scipy.stats import trim_mean
+
+    found = trim_mean(np.concatenate(drawn, axis=1), 0.25, axis=1)
+    low, high = np.quantile(found, (0.025, 0.975))
+    return float(low), float(high)
+
+
+def correlation(x: Sequence[float], y: Sequence[float]) -> float | None:
+    """Pearson's r; None of fewer than three points, or of points that do not vary."""
+    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return None
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values adjusted for being many, by Holm's step-down method."""
+    order = np.argsort(p_values, kind="stable")
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, place in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = highest
+    return adjusted
+
+
+def _resamples(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Resamples of seeds, `[R, n]`."""
+    count = len(values)
+    if count <= _ENUMERATED:
+        return np.array(list(itertools.product(values, repeat=count)))
+    return rng.choice(values, size=(RESAMPLES, count))

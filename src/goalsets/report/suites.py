@@ -1,0 +1,257 @@
+"""One model, many predicates: what runs answered on the suites that they shared."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from goalsets.evaluate.stats import Rate
+from goalsets.report import budget
+from goalsets.report.collect import Note, RunRecord
+from goalsets.report.main_table import describe
+from goalsets.report.published import Published, published_predicates
+from goalsets.report.results import Results, in_order
+from goalsets.report.statistics import Interval, mean_interval, spread
+from goalsets.report.tables import MISSING, Entry, Record, Table, plain_name, points
+from goalsets.learners import LEARNERS
+from goalsets.train.config import SCHEMES
+
+Outcomes = Mapping[tuple[int, int], bool]
+"""Success by official start and seed of the episode."""
+NOT_ASKED = "not asked"
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What one run answered: outcomes by predicate; an empty one was not asked."""
+
+    run: RunRecord
+    variant: str
+    outcomes: Mapping[str, Outcomes]
+    refused: Mapping[str, str]
+    """Why predicates were not asked."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """Success of a group of seeds on a predicate, in percent."""
+
+    values: Sequence[float]
+    episodes: int
+    """Of each seed, at the least."""
+    rate: Rate
+    """Of all episodes of all seeds."""
+
+    @property
+    def mean(self) -> float:
+        """Over seeds."""
+        return statistics.fmean(self.values)
+
+    @property
+    def std(self) -> float | None:
+        """Over seeds; None of a single one."""
+        return spread(self.values)
+
+    @property
+    def interval(self) -> Interval:
+        """95 %: over seeds by bootstrap; of a single seed, over its episodes."""
+        low, high = self.rate.interval
+        return mean_interval(self.values) or (100 * low, 100 * high)
+
+
+@dataclass(frozen=True)
+class Column:
+    """Runs of one learner, scheme and recipe: a column of the table, a colour of the figure."""
+
+    learner: str
+    scheme: str
+    variant: str
+    answered: Sequence[Answered]
+
+    @property
+    def label(self) -> str:
+        """Such as `gciql gs-blockwise`."""
+        return f"{self.learner} {self.scheme}" + (f" ({self.variant})" if self.variant else "")
+
+    def share(self, predicate: str) -> Share | None:
+        """Success on a predicate; None where no run was asked."""
+        told = [a.outcomes[predicate] for a in self.answered if a.outcomes.get(predicate)]
+        if not told:
+            return None
+        return Share(
+            [100 * statistics.fmean(outcomes.values()) for outcomes in told],
+            min(len(outcomes) for outcomes in told),
+            Rate.of([success for outcomes in told for success in outcomes.values()]),
+        )
+
+    def refused(self, predicate: str) -> bool:
+        """Whether the predicate cannot be asked of these runs."""
+        return any(predicate in answered.refused for answered in self.answered)
+
+
+@dataclass(frozen=True)
+class SuiteResults:
+    """All that was answered of one suite."""
+
+    task: str
+    suite: str
+    digest: str
+    queries: Mapping[str, str]
+    """The question of each predicate, in the suite's order."""
+    columns: Sequence[Column]
+
+    @property
+    def name(self) -> str:
+        """For files: the suite's, with the digest where the suite's name does not tell."""
+        return plain_name(f"predicates {self.task} {self.digest[:6]}")
+
+    def published(self, column: Column, predicate: str) -> Published | None:
+        """The paper's number, if it has one."""
+        key = (column.learner, self.task, column.scheme, predicate)
+        return published_predicates().get(key)
+
+
+def gather_suites(results: Results, notes: list[Note]) -> list[SuiteResults]:
+    """Put the records of suites together, one result for each suite that was run."""
+    found: dict[tuple[str, str, str], list[Answered]] = {}
+    queries: dict[str, dict[str, str]] = {}
+    for run in results.runs:
+        for digest, records in _by_digest(run).items():
+            final = [r for r in records if r.get("step") == run.config.steps]
+            if not final:
+                steps = sorted({r.get("step") for r in records}, key=str)
+                notes.append(
+                    Note(
+                        str(run.path),
+                        f"not in the tables of predicates: asked after {steps[-1]} steps, and not "
+                        f"after its last, {run.config.steps}.",
+                    )
+                )
+                continue
+            suite = str(final[-1].get("suite", "suite"))
+            answered = _merge(run, results.variants[str(run.path)], final)
+            found.setdefault((run.task, suite, digest), []).append(answered)
+            for record in final:
+                told = {k: str(v.get("query", k)) for k, v in record["by_predicate"].items()}
+                queries.setdefault(digest, {}).update(told)
+    return [
+        SuiteResults(task, suite, digest, queries[digest], _columns(answered))
+        for (task, suite, digest), answered in sorted(found.items(), key=lambda item: item[0])
+    ]
+
+
+def predicate_table(seen: SuiteResults) -> Table:
+    """The table of one suite: predicates down, runs across."""
+    shares = {
+        (name, column.label): column.share(name) for name in seen.queries for column in seen.columns
+    }
+    return Table(
+        name=seen.name,
+        title=f"One model, many predicates: {seen.task}",
+        caption=(
+            "Success in percent, mean ± standard deviation over seeds; in brackets the 95 % "
+            "interval, over seeds where there are several and over episodes (Wilson) of a single "
+            "one. In small: the paper's number where it has one, and ours less the paper's. "
+            f"{NOT_ASKED}: the scheme answers only its own question; {MISSING}: not run. "
+            + predicate_budget(seen)
+        ),
+        columns=["predicate", *(column.label for column in seen.columns)],
+        rows=[
+            [
+                Entry(name, note=query if query != name else "", code=True),
+                *(_entry(seen, column, name) for column in seen.columns),
+            ]
+            for name, query in seen.queries.items()
+        ],
+        records=[
+            _record(seen, column, name, shares[name, column.label])
+            for name in seen.queries
+            for column in seen.columns
+        ],
+    )
+
+
+def predicate_budget(seen: SuiteResults) -> str:
+    """The budget of a suite's runs: a whole sentence for a caption."""
+    runs = [answered.run for column in seen.columns for answered in column.answered]
+    counts = {
+        len(outcomes)
+        for column in seen.columns
+        for answered in column.answered
+        for outcomes in answered.outcomes.values()
+        if outcomes
+    }
+    episodes = " to ".join(str(n) for n in sorted({min(counts), max(counts)})) if counts else "no"
+    return (
+        f"Suite {seen.suite}, digest {seen.digest[:8]}: {episodes} episodes a predicate, the same "
+        f"for all. Budget: {budget.training(runs)}; "
+        f"{budget.seeds(len(column.answered) for column in seen.columns)}."
+    )
+
+
+def _by_digest(run: RunRecord) -> dict[str, list[Mapping]]:
+    found: dict[str, list[Mapping]] = {}
+    for record in run.records("suite"):
+        if isinstance(record.get("by_predicate"), Mapping):
+            found.setdefault(str(record.get("digest", "")), []).append(record)
+    return found
+
+
+def _merge(run: RunRecord, variant: str, records: Sequence[Mapping]) -> Answered:
+    """All episodes that a run's records hold, whichever command asked for them."""
+    outcomes: dict[str, dict[tuple[int, int], bool]] = {}
+    refused: dict[str, str] = {}
+    for record in records:
+        for name, told in record["by_predicate"].items():
+            if "not_asked" in told:
+                refused[name] = str(told["not_asked"])
+            for episode in told.get("episodes", ()):
+                place = (int(episode["task_id"]), int(episode["seed"]))
+                outcomes.setdefault(name, {})[place] = bool(episode["success"])
+    return Answered(run, variant, outcomes, refused)
+
+
+def _columns(answered: Sequence[Answered]) -> list[Column]:
+    groups: dict[tuple[str, str, str], list[Answered]] = {}
+    for each in sorted(answered, key=lambda a: a.run.config.seed):
+        config = each.run.config
+        groups.setdefault((config.learner, config.scheme, each.variant), []).append(each)
+    learners = in_order({key[0] for key in groups}, LEARNERS)
+    schemes = in_order({key[1] for key in groups}, SCHEMES)
+    order = sorted(groups, key=lambda k: (learners.index(k[0]), schemes.index(k[1]), k[2]))
+    return [Column(*key, groups[key]) for key in order]
+
+
+def _entry(seen: SuiteResults, column: Column, predicate: str) -> Entry:
+    share = column.share(predicate)
+    if share is None:
+        return Entry(NOT_ASKED if column.refused(predicate) else MISSING)
+    low, high = share.interval
+    paper = seen.published(column, predicate)
+    note = "" if paper is None else f"paper {paper}, {points(share.mean - paper.mean)}"
+    return Entry(f"{describe(share.mean, share.std)} [{low:.0f}, {high:.0f}]", note)
+
+
+def _record(seen: SuiteResults, column: Column, predicate: str, share: Share | None) -> Record:
+    paper = seen.published(column, predicate)
+    low, high = (None, None) if share is None else share.interval
+    return {
+        "task": seen.task,
+        "suite": seen.suite,
+        "digest": seen.digest,
+        "predicate": predicate,
+        "query": seen.queries[predicate],
+        "learner": column.learner,
+        "scheme": column.scheme,
+        "variant": column.variant,
+        "asked": "no" if column.refused(predicate) else "yes",
+        "seeds": 0 if share is None else len(share.values),
+        "episodes": None if share is None else share.episodes,
+        "mean": None if share is None else share.mean,
+        "std": None if share is None else share.std,
+        "low": low,
+        "high": high,
+        "paper_mean": None if paper is None else paper.mean,
+        "paper_std": None if paper is None else paper.std,
+    }
