@@ -19,8 +19,8 @@ def distance(
 
     Give a HER-Full, a HER-Task and a GS-HER run to draw the paper's figure. The picture comes with
     its numbers, as a CSV file beside it, and each run keeps what it predicted in its
-    evaluations.jsonl, for 'goalsets report'. GCDL's distances are steps; those of GCIVL and GCIQL are
-    steps that their values stand for.
+    evaluations.jsonl, for 'goalsets report'. GCDL's distances are steps; those of GCIVL and GCIQL
+    are steps that their values stand for.
 
     Args:
         runs: Run directories of one task; the rollout is of the first that solves it.

@@ -1,11 +1,11 @@
-"""What a result cost, in words: it stands in every caption, so that nobody mistakes one for another.
+"""What a result cost, in words, for every caption.
 
 A run of minutes on a processor is not the paper's protocol, whatever it reaches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from goalsets.report.collect import RunRecord
 from goalsets.report.published import PROTOCOL
@@ -15,15 +15,28 @@ PAPER = f"The paper: {PROTOCOL}."
 
 
 def training(runs: Iterable[RunRecord]) -> str:
-    """Such as `2,500 to 4,000 steps × 512 or 1024, 300 episodes of data (300,000 transitions)`."""
-    runs = list(runs)
+    """Such as `2,500 steps × 512; 300 episodes of data (300,000 transitions)`, task by task."""
+    by_task: dict[str, list[RunRecord]] = {}
+    for run in runs:
+        by_task.setdefault(run.task, []).append(run)
+    told: dict[str, list[str]] = {}
+    for task, group in by_task.items():
+        told.setdefault(_cost(group), []).append(task)
+    if len(told) == 1:
+        return next(iter(told))
+    if len(told) > 4:
+        return _cost([run for group in by_task.values() for run in group])
+    return "; ".join(f"{', '.join(tasks)}: {cost}" for cost, tasks in told.items())
+
+
+def _cost(runs: Sequence[RunRecord]) -> str:
     pairs = sorted({(run.config.steps, run.config.batch_size) for run in runs})
-    if len(pairs) <= 3:
-        budget = ", ".join(f"{steps:,} steps × {batch}" for steps, batch in pairs)
+    if len(pairs) <= 2:
+        budget = " or ".join(f"{steps:,} steps × {batch}" for steps, batch in pairs)
     else:
-        steps = _range([s for s, _ in pairs])
-        budget = f"{steps} steps × {_range([b for _, b in pairs])}"
-    return f"{budget}; {_data(runs)}"
+        steps, batches = _range([s for s, _ in pairs]), _range([b for _, b in pairs])
+        budget = f"{steps} steps × {batches}"
+    return f"{budget} on {_data(runs)}"
 
 
 def scores(cells: Iterable[Cell]) -> str:
@@ -64,15 +77,15 @@ def _data(runs: Sequence[RunRecord]) -> str:
     if not episodes:
         return "data of unknown size"
     more = f" ({_range(transitions)} transitions)" if transitions else ""
-    return f"{_range(episodes)} episodes of data{more}"
+    return f"{_range(episodes)} episodes{more}"
 
 
 def _known(runs: Sequence[RunRecord], name: str) -> list[int]:
     return [int(run.data[name]) for run in runs if isinstance(run.data.get(name), int)]
 
 
-def _range(values: Iterable[int], show: Callable[[int], str] = "{:,}".format) -> str:
+def _range(values: Iterable[int]) -> str:
     found = sorted(set(values))
     if len(found) == 1:
-        return show(found[0])
-    return f"{show(found[0])} {'or' if len(found) == 2 else 'to'} {show(found[-1])}"
+        return f"{found[0]:,}"
+    return f"{found[0]:,} {'or' if len(found) == 2 else 'to'} {found[-1]:,}"

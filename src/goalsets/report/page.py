@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +62,8 @@ def write_html(report: Report, figures: Path, path: Path) -> None:
         report=report,
         version=goalsets.__version__,
         images={drawing.name: _inline(drawing, figures) for drawing in drawings},
+        # As wide as it was drawn, so that letters have one size on the whole page.
+        widths={d.name: round(96 * d.figure.get_figwidth()) for d in drawings},
         is_table=lambda part: isinstance(part, Table),
     )
     path.write_text(page, encoding="utf-8")
@@ -95,5 +97,5 @@ def _inline(drawing: Drawing, figures: Path) -> str:
     return f"data:{_TYPES[kind]};base64,{base64.b64encode(content).decode()}"
 
 
-def _count(things: Sequence[object] | set[int] | Mapping[object, object], name: str) -> str:
+def _count(things: Sized, name: str) -> str:
     return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"

@@ -26,9 +26,12 @@ class Published:
 @functools.cache
 def published_scores() -> dict[tuple[str, str, str], Published]:
     """The main table, by learner, task and scheme."""
-    return {
-        (row["learner"], row["task"], row["scheme"]): _number(row) for row in _read("main.csv")
-    }
+    return {(row["learner"], row["task"], row["scheme"]): _number(row) for row in _read("main.csv")}
+
+
+def published_learners() -> list[str]:
+    """Learners in the order of the paper's table."""
+    return list(dict.fromkeys(learner for learner, _, _ in published_scores()))
 
 
 @functools.cache

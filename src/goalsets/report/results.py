@@ -11,12 +11,13 @@ from typing import Any
 
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.stats import Rate
-from goalsets.learners import LEARNERS
 from goalsets.report.collect import Note, RunRecord
-from goalsets.report.published import Published, published_scores
+from goalsets.report.published import Published, published_learners, published_scores
 from goalsets.report.statistics import Interval, mean_interval, spread
 from goalsets.train.config import SCHEMES
 
+Recipe = tuple[tuple[str, str], ...]
+"""Settings by name."""
 PAPER_SCHEMES = ("her-full", "her-task", "gs-blockwise", "gs-semantic")
 
 
@@ -111,7 +112,7 @@ class Results:
     @property
     def learners(self) -> list[str]:
         """Learners with a run."""
-        return in_order({run.config.learner for run in self.runs}, LEARNERS)
+        return in_order({run.config.learner for run in self.runs}, published_learners())
 
     @property
     def schemes(self) -> list[str]:
@@ -223,18 +224,26 @@ def _variants(runs: Sequence[RunRecord]) -> dict[str, str]:
     found: dict[str, str] = {}
     for group in groups.values():
         recipes = {str(run.path): _recipe(run) for run in group}
-        # The usual recipe is that of the most schemes, then of the most runs, then the longest.
-        schemes = Counter({(recipes[str(run.path)], run.config.scheme) for run in group})
-        breadth = Counter(recipe for recipe, _ in schemes)
+        breadth = Counter(r for r, _ in {(recipes[str(x.path)], x.config.scheme) for x in group})
         count = Counter(recipes.values())
-        usual = max(count, key=lambda r: (breadth[r], count[r], int(dict(r)["steps"])))
+        # The usual recipe is that of the most schemes, then of the most runs, then the one that
+        # differs least from the others, as what is ablated does, then the longest.
+        usual = max(
+            count,
+            key=lambda r: (breadth[r], count[r], -_apart(r, count), int(dict(r)["steps"])),
+        )
         for path, recipe in recipes.items():
             apart = [f"{k} {v}" for k, v in recipe if dict(usual).get(k) != v]
             found[path] = ", ".join(apart)
     return found
 
 
-def _recipe(run: RunRecord) -> tuple[tuple[str, str], ...]:
+def _apart(recipe: Recipe, others: Iterable[Recipe]) -> int:
+    """In how many places a recipe differs from others, all together."""
+    return sum(a != b for other in others for a, b in zip(recipe, other, strict=True))
+
+
+def _recipe(run: RunRecord) -> Recipe:
     """All that decides a run but its task, learner, scheme and seed."""
     plain = dataclasses.asdict(run.config)
     for name in ("task", "learner", "scheme", "seed", "settings"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,11 +11,10 @@ from goalsets.evaluate.stats import Rate
 from goalsets.report import budget
 from goalsets.report.collect import Note, RunRecord
 from goalsets.report.main_table import describe
-from goalsets.report.published import Published, published_predicates
+from goalsets.report.published import Published, published_learners, published_predicates
 from goalsets.report.results import Results, in_order
 from goalsets.report.statistics import Interval, mean_interval, spread
 from goalsets.report.tables import MISSING, Entry, Record, Table, plain_name, points
-from goalsets.learners import LEARNERS
 from goalsets.train.config import SCHEMES
 
 Outcomes = Mapping[tuple[int, int], bool]
@@ -100,11 +100,13 @@ class SuiteResults:
     queries: Mapping[str, str]
     """The question of each predicate, in the suite's order."""
     columns: Sequence[Column]
+    alone: bool = True
+    """Whether it is the only suite of its task."""
 
     @property
     def name(self) -> str:
-        """For files: the suite's, with the digest where the suite's name does not tell."""
-        return plain_name(f"predicates {self.task} {self.digest[:6]}")
+        """For files; the digest is in it where a task has several suites."""
+        return plain_name(f"predicates {self.task} {'' if self.alone else self.digest[:6]}")
 
     def published(self, column: Column, predicate: str) -> Published | None:
         """The paper's number, if it has one."""
@@ -130,13 +132,18 @@ def gather_suites(results: Results, notes: list[Note]) -> list[SuiteResults]:
                 )
                 continue
             suite = str(final[-1].get("suite", "suite"))
-            answered = _merge(run, results.variants[str(run.path)], final)
+            try:
+                answered = _merge(run, results.variants[str(run.path)], final)
+            except (KeyError, TypeError, ValueError) as error:
+                notes.append(Note(str(run.path), f"a record of a suite is damaged: {error!r}."))
+                continue
             found.setdefault((run.task, suite, digest), []).append(answered)
             for record in final:
                 told = {k: str(v.get("query", k)) for k, v in record["by_predicate"].items()}
                 queries.setdefault(digest, {}).update(told)
+    count = Counter(task for task, _, _ in found)
     return [
-        SuiteResults(task, suite, digest, queries[digest], _columns(answered))
+        SuiteResults(task, suite, digest, queries[digest], _columns(answered), count[task] == 1)
         for (task, suite, digest), answered in sorted(found.items(), key=lambda item: item[0])
     ]
 
@@ -217,7 +224,7 @@ def _columns(answered: Sequence[Answered]) -> list[Column]:
     for each in sorted(answered, key=lambda a: a.run.config.seed):
         config = each.run.config
         groups.setdefault((config.learner, config.scheme, each.variant), []).append(each)
-    learners = in_order({key[0] for key in groups}, LEARNERS)
+    learners = in_order({key[0] for key in groups}, published_learners())
     schemes = in_order({key[1] for key in groups}, SCHEMES)
     order = sorted(groups, key=lambda k: (learners.index(k[0]), schemes.index(k[1]), k[2]))
     return [Column(*key, groups[key]) for key in order]

@@ -126,11 +126,7 @@ def _sections(
         Section(
             "One model, many predicates",
             "One checkpoint of each run, asked many questions on episodes that all were given.",
-            [
-                part
-                for seen in suites
-                for part in (*draw_predicates(seen), predicate_table(seen))
-            ],
+            [part for seen in suites for part in (*draw_predicates(seen), predicate_table(seen))],
             "No run has answered a suite: see 'goalsets suite run'.",
         ),
         Section(

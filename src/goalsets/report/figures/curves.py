@@ -9,9 +9,9 @@ from typing import Any
 from goalsets.report import budget
 from goalsets.report.collect import RunRecord
 from goalsets.report.figures.drawing import Drawing, mark
+from goalsets.report.published import published_learners
 from goalsets.report.results import Point, Results, in_order, official_points
 from goalsets.report.tables import Entry, Table, plain_name
-from goalsets.learners import LEARNERS
 from goalsets.train.config import SCHEMES
 
 Curves = dict[tuple[str, str], list[tuple[RunRecord, list[Point]]]]
@@ -20,9 +20,7 @@ Curves = dict[tuple[str, str], list[tuple[RunRecord, list[Point]]]]
 
 def draw_curves(results: Results) -> list[Drawing]:
     """Draw a figure for each task that was evaluated, of the usual recipes."""
-    return [
-        drawing for task in results.tasks if (drawing := _draw(results, task)) is not None
-    ]
+    return [drawing for task in results.tasks if (drawing := _draw(results, task)) is not None]
 
 
 def curve_table(results: Results) -> Table:
@@ -68,23 +66,25 @@ def _draw(results: Results, task: str) -> Drawing | None:
             curves.setdefault(key, []).append((run, points))
     if not curves:
         return None
-    learners = in_order({learner for learner, _ in curves}, LEARNERS)
+    learners = in_order({learner for learner, _ in curves}, published_learners())
     schemes = in_order({scheme for _, scheme in curves}, SCHEMES)
     figure = Figure(figsize=(max(5.0, 1.2 + 2.5 * len(learners)), 5.0), layout="constrained")
     axes = figure.subplots(2, len(learners), sharey=True, squeeze=False)
+    longest = max(p.seconds or 0 for group in curves.values() for _, ps in group for p in ps)
+    unit, seconds = ("minutes", 60) if longest > 180 else ("seconds", 1)
     for column, learner in enumerate(learners):
         for scheme in schemes:
             runs = curves.get((learner, scheme), [])
             _plot(axes[0, column], [[(p.step, p.success) for p in points] for _, points in runs],
                   scheme)  # fmt: skip
             timed = [
-                [(p.seconds / 60, p.success) for p in points if p.seconds is not None]
+                [(p.seconds / seconds, p.success) for p in points if p.seconds is not None]
                 for _, points in runs
             ]
             _plot(axes[1, column], timed, scheme, same_places=False)
         axes[0, column].set_title(learner)
         axes[0, column].set_xlabel("gradient steps")
-        axes[1, column].set_xlabel("minutes of training")
+        axes[1, column].set_xlabel(f"{unit} of training")
     for axis in axes.flat:
         axis.set_ylim(-3, 104)
         axis.set_xlim(left=0)
@@ -106,7 +106,7 @@ def _draw(results: Results, task: str) -> Drawing | None:
         f"Learning curves: {task}",
         (
             "Every mark is an official evaluation. Where there are several seeds, thin lines are "
-            "seeds and the thick one is their mean, at steps that all of them have. Minutes are "
+            "seeds and the thick one is their mean, at steps that all of them have. Times are "
             "those of the training alone, on whatever machine it ran: compare only runs that ran "
             f"side by side. Budget: {budget.training(runs)}; {counts}. {budget.PAPER}"
         ),

@@ -34,14 +34,18 @@ class Predicted:
         return name if query is None else f"{name}: {query}"
 
 
-def gather_distances(results: Results, notes: list[Note]) -> dict[tuple[str, str, str], list[Predicted]]:
+def gather_distances(
+    results: Results, notes: list[Note]
+) -> dict[tuple[str, str, str], list[Predicted]]:
     """Predictions by task, rollout and unit; of several along one rollout, a run's last."""
     found: dict[tuple[str, str, str], dict[str, Predicted]] = {}
     for run in results.runs:
         for record in run.records("distance"):
             try:
                 rollout = record["rollout"]
-                curves = [(c["query"], [float(d) for d in c["distances"]]) for c in record["curves"]]
+                curves = [
+                    (c["query"], [float(d) for d in c["distances"]]) for c in record["curves"]
+                ]
                 key = (run.task, str(rollout["digest"]), distance_unit(run.config.learner))
                 if any(len(values) != int(rollout["steps"]) + 1 for _, values in curves):
                     raise ValueError("a curve is not as long as its rollout")

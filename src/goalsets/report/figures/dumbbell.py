@@ -30,7 +30,7 @@ def draw_dumbbell(results: Results, scheme: str) -> Drawing | None:
     bottom = max(places.values())
     learners = results.learners
     figure = Figure(
-        figsize=(2.9 + 1.75 * len(learners), 1.75 + 0.36 * (bottom + 1)), layout="constrained"
+        figsize=(2.9 + 1.75 * len(learners), 1.7 + 0.36 * (bottom + 1)), layout="constrained"
     )
     axes = figure.subplots(1, len(learners), sharey=True, squeeze=False)[0]
     for axis, learner in zip(axes, learners, strict=True):
@@ -39,8 +39,9 @@ def draw_dumbbell(results: Results, scheme: str) -> Drawing | None:
             for task, place in places.items()
             if (gain := _draw_row(axis, results, (task, learner, scheme), place)) is not None
         ]
-        mean = f"mean Δ {points(statistics.fmean(gains))}" if gains else "no Δ"
-        axis.set_title(f"{learner}\n{mean}" + (f" of {len(gains)}" if gains else ""))
+        tasks = "1 task" if len(gains) == 1 else f"{len(gains)} tasks"
+        mean = f"mean Δ {points(statistics.fmean(gains))}, {tasks}" if gains else "no Δ"
+        axis.set_title(f"{learner}\n{mean}")
         axis.set_xlim(-6, 106)
         axis.set_xticks([0, 50, 100])
         axis.grid(axis="x")
@@ -62,7 +63,9 @@ def draw_dumbbell(results: Results, scheme: str) -> Drawing | None:
         (
             f"Official success of her-full (circle) and {scheme} (star); the tick is her-task, "
             "which is trained for the official question alone. Blue segments are gains, orange "
-            "dashed ones losses; Δ is their mean in points, over the tasks that have both. "
+            "dashed ones losses; Δ is their mean in points, over the tasks that have both. Thin "
+            "lines are 95 % intervals, of her-full above and of the other below: over seeds by "
+            "bootstrap, over episodes (Wilson) of a single seed. "
             "“missing” says that a run is not there. " + budget.scores(drawn)
         ),
         figure,
@@ -104,9 +107,11 @@ def _draw_row(
             look = mark(cell.scheme if cell is full else "gs-blockwise")
             colour = look.colour if cell is full else "black"
             axis.scatter(cell.mean, place, s=size, marker=look.marker, color=colour, zorder=3)
+            beside = place + (-0.22 if cell is full else 0.22)
+            axis.plot(cell.interval, [beside, beside], color=colour, linewidth=1, zorder=2)
     if full is None or ours is None:
         lacking = "her-full missing" if full is None else f"{scheme} missing"
-        axis.text(50, place + 0.36, lacking, color="#767676", ha="center", va="center", fontsize=6.5)
+        axis.text(50, place + 0.4, lacking, color="#767676", ha="center", va="center", fontsize=7)
     return gain
 
 
@@ -139,4 +144,4 @@ def _legend(figure: Any, scheme: str) -> None:  # noqa: ANN401 - matplotlib's
         Line2D([], [], color=BETTER, linewidth=2.4, label="gain"),
         Line2D([], [], color=WORSE, linewidth=2.4, linestyle=(0, (2, 1)), label="loss"),
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=5)
+    figure.legend(handles=handles, loc="outside upper center", ncols=5)

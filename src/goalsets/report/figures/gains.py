@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from goalsets.report import budget
 from goalsets.report.figures.drawing import BETTER, PAPER_COLOUR, Drawing, short_task
@@ -111,10 +112,11 @@ def draw_gains(results: Results, scheme: str) -> Drawing | None:
     values = [v for gain in (*ours, *theirs) for v in (gain.oracle, gain.ours)]
     low, high = min(0.0, *values) - 6, max(0.0, *values) + 6
     axis.plot([low, high], [low, high], color="#9a9a9a", linestyle="--", linewidth=1, zorder=1)
-    for gain_list, name, look in (
+    looks: list[tuple[list[Gain], str, dict[str, Any]]] = [
         (theirs, "paper", {"facecolors": "none", "edgecolors": PAPER_COLOUR, "marker": "o"}),
         (ours, "ours", {"color": BETTER, "marker": "*", "zorder": 3}),
-    ):
+    ]
+    for gain_list, name, look in looks:
         if not gain_list:
             continue
         x, y = [g.oracle for g in gain_list], [g.ours for g in gain_list]

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_AWAY = [
-    (dx * reach, dy * reach)
-    for reach in (9, 16, 26, 38, 54, 72)
-    for dx, dy in ((1, 0), (-1, 0), (0.7, 0.8), (0.7, -0.8), (-0.7, 0.8), (-0.7, -0.8), (0, 1), (0, -1))
-]  # fmt: skip
+_SIDES = (
+    *((1.0, 0.0), (-1.0, 0.0), (0.7, 0.8), (0.7, -0.8)),
+    *((-0.7, 0.8), (-0.7, -0.8), (0.0, 1.0), (0.0, -1.0)),
+)
+_AWAY = [(dx * reach, dy * reach) for reach in (9, 16, 26, 38, 54, 72) for dx, dy in _SIDES]
 """Where a label may stand, in points from its own: near places first."""
 
 

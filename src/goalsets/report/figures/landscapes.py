@@ -7,7 +7,7 @@ moved and all else stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,8 @@ class Plane:
     """States laid out over two coordinates."""
 
     label: str
+    """What moves; empty where the state is the plane."""
+    unit: str
     x: Floats
     y: Floats
     states: Floats
@@ -55,10 +57,9 @@ def draw_landscapes(
     """Draw one figure for each learner and scheme that has a landscape, of its first seed."""
     chosen: dict[tuple[str, str, str], RunRecord] = {}
     for run in sorted(results.runs, key=lambda run: run.config.seed):
-        if _planes_of(run.task) is not None and run.config.learner != "gcbc":
-            if not results.variants[str(run.path)]:
-                key = (run.task, run.config.learner, run.config.scheme)
-                chosen.setdefault(key, run)
+        usual = not results.variants[str(run.path)]
+        if usual and _planes_of(run.task) is not None and run.config.learner != "gcbc":
+            chosen.setdefault((run.task, run.config.learner, run.config.scheme), run)
     drawings: list[Drawing] = []
     for number, run in enumerate(chosen.values(), start=1):
         try:
@@ -98,7 +99,11 @@ def _draw(run: RunRecord) -> Drawing:
         ]
         for p in planes
     ]
-    shown = [s[~p.walls] if p.walls is not None else s for p, r in zip(planes, surfaces, strict=True) for s in r]  # noqa: E501
+    shown = [
+        surface if plane.walls is None else surface[~plane.walls]
+        for plane, row in zip(planes, surfaces, strict=True)
+        for surface in row
+    ]
     low, high = min(float(s.min()) for s in shown), max(float(s.max()) for s in shown)
     figure = Figure(
         figsize=(1.6 + 2.5 * len(asked), 0.9 + 2.55 * len(planes)), layout="constrained"
@@ -111,7 +116,8 @@ def _draw(run: RunRecord) -> Drawing:
             mesh = _surface(axis, plane, surfaces[row][column], (low, high))
             if row == 0:
                 axis.set_title(f"“{text}”" if hears else f"{run.config.scheme} hears no query")
-        axes[row, 0].set_ylabel(plane.label)
+            axis.set_xlabel(f"x, {plane.unit}")
+        axes[row, 0].set_ylabel(f"{plane.label}\ny, {plane.unit}".lstrip("\n"))
     unit = distance_unit(run.config.learner)
     figure.colorbar(mesh, ax=axes, label=f"predicted distance ({unit})", shrink=0.85, pad=0.02)
     figure.suptitle(f"{run.config.learner} {run.config.scheme} on {run.task}", fontsize=10)
@@ -131,7 +137,10 @@ def _draw(run: RunRecord) -> Drawing:
 
 def _explained(task: str) -> str:
     if TASKS[task].family == "pointmaze":
-        return "over where the point is; “[0]” and “[1]” ask for one coordinate of the goal. Grey: walls."
+        return (
+            "over where the point is; “[0]” and “[1]” ask for one coordinate of the goal. Grey: "
+            "walls."
+        )
     return (
         "over where the block lies (above) or the gripper is (below), all else as at the official "
         "start."
@@ -174,7 +183,7 @@ def _maze(task: str) -> list[Plane]:
     walls = cells[np.ix_(rows, columns)] == 1
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2).astype(np.float32)
     env.close()
-    return [Plane("y, m", x, y, grid, goal, (float(goal[0]), float(goal[1])), walls)]
+    return [Plane("", "m", x, y, grid, goal, (float(goal[0]), float(goal[1])), walls)]
 
 
 def _table(task: str) -> list[Plane]:
@@ -194,7 +203,5 @@ def _table(task: str) -> list[Plane]:
         # The arm's joints follow the gripper; nothing else does.
         states[:, JOINT_POS][:, :2] = arm_joints(states[:, EFF_POS])
         aim = (float(goal[start]), float(goal[start + 1]))
-        planes.append(Plane(f"{label}\ny, dm", x, y, states, goal, aim))
+        planes.append(Plane(label, "dm", x, y, states, goal, aim))
     return planes
-
-

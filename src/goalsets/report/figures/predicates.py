@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import textwrap
+from typing import TYPE_CHECKING, Any
 
 from goalsets.report.figures.drawing import Drawing, mark
 from goalsets.report.suites import Column, SuiteResults, predicate_budget
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def draw_predicates(seen: SuiteResults) -> list[Drawing]:
@@ -25,7 +29,7 @@ def _draw(
     from matplotlib.figure import Figure
 
     names = list(seen.queries)
-    width = 0.8 / len(columns)
+    width = min(0.4, 0.8 / len(columns))
     figure = Figure(figsize=(max(5.5, 1.9 + 1.15 * len(names)), 3.9), layout="constrained")
     axis = figure.subplots()
     for index, column in enumerate(columns):
@@ -49,7 +53,7 @@ def _draw(
             if paper is not None:
                 axis.plot([x - 0.42 * width, x + 0.42 * width], [paper.mean] * 2, color="#D55E00",
                           linewidth=2, solid_capstyle="butt")  # fmt: skip
-    axis.set_xticks(range(len(names)), [_wrapped(name, seen.queries[name]) for name in names])
+    axis.set_xticks(range(len(names)), [_wrapped(name) for name in names])
     axis.tick_params(axis="x", length=0)
     axis.set_ylim(0, 106)
     axis.set_yticks(range(0, 101, 20))
@@ -63,31 +67,33 @@ def _draw(
         f"One model, many predicates: {learner} on {seen.task}",
         (
             "Success of one checkpoint on many questions, with 95 % intervals: over seeds by "
-            "bootstrap where there are several, over episodes (Wilson) of a single one. her-full is "
-            "shown the whole reference and judged by the question; her-task is asked only its own. "
-            + predicate_budget(seen)
+            "bootstrap where there are several, over episodes (Wilson) of a single one. her-full "
+            "is shown the whole reference and judged by the question; her-task is asked only its "
+            "own. " + predicate_budget(seen)
         ),
         figure,
     )
 
 
-def _wrapped(name: str, query: str) -> str:
-    """A predicate's name, and below it its question where that says more."""
-    lines = textwrap.wrap(name.replace("_", " "), 13)
-    return "\n".join(line for line in lines)
+def _wrapped(name: str) -> str:
+    return "\n".join(textwrap.wrap(name.replace("_", " "), 13))
 
 
-def _legend(figure, seen: SuiteResults, columns: list[Column]) -> None:  # noqa: ANN001
+def _legend(figure: Figure, seen: SuiteResults, columns: list[Column]) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    handles: list = []
+    handles: list[Any] = []
     for column in columns:
         look, count = mark(column.scheme), len(column.answered)
         seeds = "1 seed" if count == 1 else f"{count} seeds"
         handles.append(
-            Patch(facecolor=look.colour, hatch=look.hatch, edgecolor="white",
-                  label=f"{column.scheme} ({seeds})")  # fmt: skip
+            Patch(
+                facecolor=look.colour,
+                hatch=look.hatch,
+                edgecolor="white",
+                label=f"{column.scheme} ({seeds})",
+            )
         )
     if any(seen.published(column, name) for column in columns for name in seen.queries):
         handles.append(Line2D([], [], color="#D55E00", linewidth=2, label="paper, same scheme"))
