@@ -68,7 +68,6 @@ def _record(cell: Cell) -> Record:
         "std": cell.std,
         "low": low,
         "high": high,
-        "interval": "episodes" if cell.std is None else "seeds",
         "evaluations": len(first.points),
         "episodes": first.last.episodes,
         "steps": first.run.config.steps,

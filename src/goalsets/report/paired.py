@@ -78,8 +78,8 @@ def paired_table(found: Sequence[Pair]) -> Table | None:
                 "high": high,
                 "only_scheme": told.only_second,
                 "only_baseline": told.only_first,
-                "p": float(f"{told.p_value:.3g}"),
-                "p_holm": float(f"{p_holm:.3g}"),
+                "p": told.p_value,
+                "p_holm": p_holm,
             }
         )
     return Table(

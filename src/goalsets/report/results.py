@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from goalsets.envs.tasks import TASKS
-from goalsets.evaluate.stats import Rate
 from goalsets.report.collect import Note, RunRecord
 from goalsets.report.published import Published, published_learners, published_scores
-from goalsets.report.statistics import Interval, mean_interval, spread
+from goalsets.report.statistics import Interval, spread, success_interval
 from goalsets.train.config import SCHEMES
 
 Recipe = tuple[tuple[str, str], ...]
@@ -79,13 +78,10 @@ class Cell:
 
     @property
     def interval(self) -> Interval:
-        """95 %, in percent: over seeds by bootstrap; of a single seed, over its episodes."""
-        found = mean_interval(self.scores)
-        if found is not None:
-            return found
-        last = self.scored[0].last
-        low, high = Rate(round(last.success * last.episodes), last.episodes).interval
-        return 100 * low, 100 * high
+        """95 %, in percent, over seeds and over the episodes of an evaluation."""
+        # Several evaluations of a run are on the same episodes: they count once.
+        episodes = sum(scored.last.episodes for scored in self.scored)
+        return success_interval(self.scores, episodes)
 
     @property
     def published(self) -> Published | None:

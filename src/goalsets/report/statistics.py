@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from goalsets.evaluate.stats import Rate
+
 RESAMPLES = 10_000
 _ENUMERATED = 6
 """Up to so many seeds, all resamples are written out (6^6 = 46,656) and nothing is drawn."""
@@ -28,6 +30,23 @@ def mean_interval(values: Sequence[float], seed: int = 0) -> Interval | None:
     means = _resamples(np.asarray(values, dtype=np.float64), np.random.default_rng(seed))
     low, high = np.quantile(means.mean(axis=1), (0.025, 0.975))
     return float(low), float(high)
+
+
+def success_interval(values: Sequence[float], episodes: int, seed: int = 0) -> Interval:
+    """The 95 % interval of a success rate in percent, of one seed or of several.
+
+    The wider of two: the bootstrap over seeds, and Wilson's interval over the episodes of all
+    seeds. The first alone would have no width where all seeds agree, such as three at 100 %.
+
+    Args:
+        values: Of each seed, in percent.
+        episodes: Of all seeds together.
+        seed: Of the bootstrap.
+    """
+    rate = Rate(round(statistics.fmean(values) / 100 * episodes), episodes)
+    low, high = (100 * bound for bound in rate.interval)
+    over_seeds = mean_interval(values, seed) or (low, high)
+    return min(low, over_seeds[0]), max(high, over_seeds[1])
 
 
 def interquartile_mean(values: Sequence[float]) -> float:

@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from goalsets.evaluate.stats import Rate
 from goalsets.report import budget
 from goalsets.report.collect import Note, RunRecord
 from goalsets.report.main_table import describe
 from goalsets.report.published import Published, published_learners, published_predicates
 from goalsets.report.results import Results, in_order
-from goalsets.report.statistics import Interval, mean_interval, spread
+from goalsets.report.statistics import Interval, spread, success_interval
 from goalsets.report.tables import MISSING, Entry, Record, Table, plain_name, points
 from goalsets.train.config import SCHEMES
 
@@ -40,8 +39,8 @@ class Share:
     values: Sequence[float]
     episodes: int
     """Of each seed, at the least."""
-    rate: Rate
-    """Of all episodes of all seeds."""
+    all_episodes: int
+    """Of all seeds."""
 
     @property
     def mean(self) -> float:
@@ -55,9 +54,8 @@ class Share:
 
     @property
     def interval(self) -> Interval:
-        """95 %: over seeds by bootstrap; of a single seed, over its episodes."""
-        low, high = self.rate.interval
-        return mean_interval(self.values) or (100 * low, 100 * high)
+        """95 %, over seeds and over episodes."""
+        return success_interval(self.values, self.all_episodes)
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ class Column:
         return Share(
             [100 * statistics.fmean(outcomes.values()) for outcomes in told],
             min(len(outcomes) for outcomes in told),
-            Rate.of([success for outcomes in told for success in outcomes.values()]),
+            sum(len(outcomes) for outcomes in told),
         )
 
     def refused(self, predicate: str) -> bool:
@@ -158,8 +156,8 @@ def predicate_table(seen: SuiteResults) -> Table:
         title=f"One model, many predicates: {seen.task}",
         caption=(
             "Success in percent, mean ± standard deviation over seeds; in brackets the 95 % "
-            "interval, over seeds where there are several and over episodes (Wilson) of a single "
-            "one. In small: the paper's number where it has one, and ours less the paper's. "
+            "interval, the wider of that over seeds (bootstrap) and that over episodes (Wilson). "
+            "In small: the paper's number where it has one, and ours less the paper's. "
             f"{NOT_ASKED}: the scheme answers only its own question; {MISSING}: not run. "
             + predicate_budget(seen)
         ),

@@ -61,7 +61,7 @@ class Table:
     columns: Sequence[str]
     rows: Sequence[Sequence[Entry]]
     records: Sequence[Record]
-    """A row each for the CSV file, unrounded."""
+    """A row each for the CSV file, to six digits."""
     left: int = field(default=1)
     """How many columns from the left are names, and not numbers."""
 
@@ -125,7 +125,7 @@ def plain_name(text: str) -> str:
 
 
 def _plain(value: str | float | None) -> str | int | float | None:
-    return round(value, 4) if isinstance(value, float) else value
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def _pipe(text: str) -> str:

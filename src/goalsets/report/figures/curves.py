@@ -8,7 +8,7 @@ from typing import Any
 
 from goalsets.report import budget
 from goalsets.report.collect import RunRecord
-from goalsets.report.figures.drawing import Drawing, mark
+from goalsets.report.figures.drawing import Drawing, mark, place_legend
 from goalsets.report.published import published_learners
 from goalsets.report.results import Point, Results, in_order, official_points
 from goalsets.report.tables import Entry, Table, plain_name
@@ -98,7 +98,7 @@ def _draw(results: Results, task: str) -> Drawing | None:
         Line2D([], [], color=mark(s).colour, marker=_marker(s), linestyle=mark(s).line, label=s)
         for s in schemes
     ]
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    place_legend(figure, handles)
     runs = [run for group in curves.values() for run, _ in group]
     counts = budget.seeds(len(group) for group in curves.values())
     return Drawing(

@@ -7,7 +7,7 @@ scheme also has a mark, a hatch and a kind of line of its own, so that no figure
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,11 +93,23 @@ def style() -> Iterator[None]:
         yield
 
 
+def place_legend(figure: Figure, handles: Sequence[Any], place: str = "lower") -> None:
+    """Put a legend below or above a figure, in as many rows as its width asks for."""
+    inches = [0.65 + 0.072 * len(str(handle.get_label())) for handle in handles]
+    columns = max(1, min(len(handles), int(figure.get_figwidth() / max(inches, default=1.0))))
+    if sum(inches) < figure.get_figwidth():
+        columns = len(handles)
+    figure.legend(handles=list(handles), loc=f"outside {place} center", ncols=max(1, columns))
+
+
 def save(drawing: Drawing, directory: Path) -> list[Path]:
     """Write a figure in every format."""
     directory.mkdir(parents=True, exist_ok=True)
     paths = [directory / f"{drawing.name}.{kind}" for kind in FORMATS]
     dates: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    # Laid out once, and not for every format: that takes most of the time.
+    drawing.figure.draw_without_rendering()
+    drawing.figure.set_layout_engine("none")
     for kind, path in zip(FORMATS, paths, strict=True):
         drawing.figure.savefig(path, dpi=170, metadata=dates.get(kind))
     return paths

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from goalsets.report import budget
-from goalsets.report.figures.drawing import BETTER, WORSE, Drawing, mark, short_task
+from goalsets.report.figures.drawing import BETTER, WORSE, Drawing, mark, place_legend, short_task
 from goalsets.report.results import Cell, Results
 from goalsets.report.tables import points
 
@@ -64,8 +64,8 @@ def draw_dumbbell(results: Results, scheme: str) -> Drawing | None:
             f"Official success of her-full (circle) and {scheme} (star); the tick is her-task, "
             "which is trained for the official question alone. Blue segments are gains, orange "
             "dashed ones losses; Δ is their mean in points, over the tasks that have both. Thin "
-            "lines are 95 % intervals, of her-full above and of the other below: over seeds by "
-            "bootstrap, over episodes (Wilson) of a single seed. "
+            "lines are 95 % intervals, of her-full above and of the other below: the wider of "
+            "that over seeds (bootstrap) and that over episodes (Wilson). "
             "“missing” says that a run is not there. " + budget.scores(drawn)
         ),
         figure,
@@ -144,4 +144,4 @@ def _legend(figure: Any, scheme: str) -> None:  # noqa: ANN401 - matplotlib's
         Line2D([], [], color=BETTER, linewidth=2.4, label="gain"),
         Line2D([], [], color=WORSE, linewidth=2.4, linestyle=(0, (2, 1)), label="loss"),
     ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=5)
+    place_legend(figure, handles, "upper")

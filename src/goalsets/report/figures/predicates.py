@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from goalsets.report.figures.drawing import Drawing, mark
+from goalsets.report.figures.drawing import Drawing, mark, place_legend
 from goalsets.report.suites import Column, SuiteResults, predicate_budget
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ def _draw(
         f"{seen.name}-{learner}{which}",
         f"One model, many predicates: {learner} on {seen.task}",
         (
-            "Success of one checkpoint on many questions, with 95 % intervals: over seeds by "
-            "bootstrap where there are several, over episodes (Wilson) of a single one. her-full "
-            "is shown the whole reference and judged by the question; her-task is asked only its "
-            "own. " + predicate_budget(seen)
+            "Success of one checkpoint on many questions, with 95 % intervals: the wider of that "
+            "over seeds (bootstrap) and that over episodes (Wilson). her-full is shown the whole "
+            "reference and judged by the question; her-task is asked only its own. "
+            + predicate_budget(seen)
         ),
         figure,
     )
@@ -97,4 +97,4 @@ def _legend(figure: Figure, seen: SuiteResults, columns: list[Column]) -> None:
         )
     if any(seen.published(column, name) for column in columns for name in seen.queries):
         handles.append(Line2D([], [], color="#D55E00", linewidth=2, label="paper, same scheme"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    place_legend(figure, handles)
