@@ -142,8 +142,11 @@ def test_predicates(tmp_path: Path) -> None:
     found = gather_suites(results(tmp_path), notes)
     assert [(Path(n.place), "asked after 500 steps" in n.reason) for n in notes] == [(late, True)]
     table = predicate_table(found[0])
-    assert list(table.columns) == ["predicate", "gciql her-task", "gciql gs-blockwise"]
-    texts = [[entry.text for entry in row] for row in table.rows]
+    assert list(table.columns[:3]) == ["predicate", "gciql her-task", "gciql gs-blockwise"]
+    texts = [[entry.text for entry in row[:3]] for row in table.rows]
+    theirs = dict(zip(table.columns[3:], table.rows[1][3:], strict=True))
+    assert theirs["paper: gciql her-full"].text == "52 ± 5"
+    assert theirs["paper: gciql her-task"].text == "—"  # the paper says: retrain
     assert texts[0] == ["cube_pos", "90† [70, 97]", "100 ± 0 [91, 100]"]
     assert texts[1] == ["cube_pose", "not asked", "50 ± 0 [35, 65]"]
     assert table.rows[1][2].note == "paper 29 ± 4, +21"

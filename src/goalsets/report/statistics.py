@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import functools
 import statistics
 from collections.abc import Mapping, Sequence
 
@@ -99,5 +99,11 @@ def _resamples(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray
     """Resamples of seeds, `[R, n]`."""
     count = len(values)
     if count <= _ENUMERATED:
-        return np.array(list(itertools.product(values, repeat=count)))
+        return values[_all_choices(count)]
     return rng.choice(values, size=(RESAMPLES, count))
+
+
+@functools.cache
+def _all_choices(count: int) -> NDArray[np.intp]:
+    """Every way to draw so many of so many with replacement, `[count ** count, count]`."""
+    return np.indices((count,) * count).reshape(count, -1).T

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from goalsets.report import budget
 from goalsets.report.collect import Note, RunRecord
 from goalsets.report.main_table import describe
-from goalsets.report.published import Published, published_learners, published_predicates
+from goalsets.report.published import (
+    PROTOCOL,
+    Published,
+    published_learners,
+    published_predicates,
+)
 from goalsets.report.results import Results, in_order
 from goalsets.report.statistics import Interval, spread, success_interval
 from goalsets.report.tables import MISSING, Entry, Record, Table, plain_name, points
@@ -151,21 +156,28 @@ def predicate_table(seen: SuiteResults) -> Table:
     shares = {
         (name, column.label): column.share(name) for name in seen.queries for column in seen.columns
     }
+    theirs = list(dict.fromkeys((n, s) for n, t, s, _ in published_predicates() if t == seen.task))
     return Table(
         name=seen.name,
         title=f"One model, many predicates: {seen.task}",
         caption=(
             "Success in percent, mean ± standard deviation over seeds; in brackets the 95 % "
             "interval, the wider of that over seeds (bootstrap) and that over episodes (Wilson). "
-            "In small: the paper's number where it has one, and ours less the paper's. "
-            f"{NOT_ASKED}: the scheme answers only its own question; {MISSING}: not run. "
+            f"{NOT_ASKED}: the scheme answers only its own question; {MISSING}: not run. In small: "
+            "the paper's number for the same learner and scheme, and ours less the paper's. "
+            + (f"Columns of the paper: {PROTOCOL}. " if theirs else "")
             + predicate_budget(seen)
         ),
-        columns=["predicate", *(column.label for column in seen.columns)],
+        columns=[
+            "predicate",
+            *(column.label for column in seen.columns),
+            *(f"paper: {learner} {scheme}" for learner, scheme in theirs),
+        ],
         rows=[
             [
                 Entry(name, note=query if query != name else "", code=True),
                 *(_entry(seen, column, name) for column in seen.columns),
+                *(_published_entry(seen.task, *key, name) for key in theirs),
             ]
             for name, query in seen.queries.items()
         ],
@@ -189,8 +201,8 @@ def predicate_budget(seen: SuiteResults) -> str:
     }
     episodes = " to ".join(str(n) for n in sorted({min(counts), max(counts)})) if counts else "no"
     return (
-        f"Suite {seen.suite}, digest {seen.digest[:8]}: {episodes} episodes a predicate, the same "
-        f"for all. Budget: {budget.training(runs)}; "
+        f"Suite {seen.suite}, digest {seen.digest[:8]}: {episodes} episodes a predicate, from one "
+        f"list for all. Budget: {budget.training(runs)}; "
         f"{budget.seeds(len(column.answered) for column in seen.columns)}."
     )
 
@@ -236,6 +248,11 @@ def _entry(seen: SuiteResults, column: Column, predicate: str) -> Entry:
     paper = seen.published(column, predicate)
     note = "" if paper is None else f"paper {paper}, {points(share.mean - paper.mean)}"
     return Entry(f"{describe(share.mean, share.std)} [{low:.0f}, {high:.0f}]", note)
+
+
+def _published_entry(task: str, learner: str, scheme: str, predicate: str) -> Entry:
+    number = published_predicates().get((learner, task, scheme, predicate))
+    return Entry(MISSING if number is None else str(number))
 
 
 def _record(seen: SuiteResults, column: Column, predicate: str, share: Share | None) -> Record:
