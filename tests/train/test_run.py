@@ -303,6 +303,8 @@ def test_evaluations_are_lines(store: Store, tmp_path: Path) -> None:
     run.add_evaluation({"kind": "official", "step": 12})
     run.add_evaluation({"kind": "suite", "step": 12})
     assert [record["kind"] for record in Run.open(run.path).evaluations()] == ["official", "suite"]
+    assert len((run.path / "evaluations.jsonl").read_text().splitlines()) == 2
+    json.loads((run.path / "data.json").read_text())
     with (run.path / "evaluations.jsonl").open("a") as file:
         file.write('{"kind": "off')
     with pytest.raises(RunError, match="evaluations.jsonl is damaged in line 3"):
@@ -324,8 +326,6 @@ def test_configurations_of_other_versions(store: Store, tmp_path: Path) -> None:
         file.write_text(json.dumps({**plain, **changed}))
         with pytest.raises(RunError, match=message):
             Run.open(run.path)
-    assert len((run.path / "evaluations.jsonl").read_text().splitlines()) == 2
-    json.loads((run.path / "data.json").read_text())
 
 
 @pytest.mark.parametrize(
