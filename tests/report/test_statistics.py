@@ -47,10 +47,14 @@ def test_seeds_that_agree_do_not_make_certain() -> None:
 
 
 def test_interquartile_mean() -> None:
-    assert interquartile_mean([0, 10, 20, 30, 40, 50, 60, 1000]) == pytest.approx(35.0)
+    assert interquartile_mean({"a": [0, 10, 20, 30, 40, 50, 60, 1000]}) == pytest.approx(35.0)
+    assert interquartile_mean({str(v): [v] for v in (0, 40, 60, 1000)}) == pytest.approx(50.0)
+    # More seeds of one task do not make it count for more.
+    assert interquartile_mean({"a": [0.0] * 9, "b": [100.0]}) == pytest.approx(50.0)
     by_task = {"a": [0.0, 0.0], "b": [50.0, 60.0], "c": [100.0, 100.0]}
     low, high = interquartile_interval(by_task) or (0, 0)
-    assert 0 < low < interquartile_mean([0, 0, 50, 60, 100, 100]) < high < 100
+    assert (low, high) == pytest.approx((50.0, 170 / 3))
+    assert low < interquartile_mean(by_task) < high
     assert interquartile_interval({**by_task, "d": [50.0]}) is None
     assert interquartile_interval({}) is None
 

@@ -30,7 +30,7 @@ def aggregate_table(results: Results) -> Table | None:
                 entries.append(Entry(MISSING))
                 continue
             used += [cell for cell in cells if cell is not None]
-            value = interquartile_mean([x for values in scores.values() for x in values])
+            value = interquartile_mean(scores)
             interval = interquartile_interval(scores)
             shown = "" if interval is None else f" [{interval[0]:.0f}, {interval[1]:.0f}]"
             entries.append(Entry(f"{value:.0f}{shown}" + ("†" if interval is None else "")))
@@ -52,9 +52,9 @@ def aggregate_table(results: Results) -> Table | None:
         title="Across tasks",
         caption=(
             "Interquartile mean of success in percent over tasks and seeds (the middle half of all "
-            "scores), on the tasks for which a learner has all of its schemes; 95 % intervals by "
-            "the bootstrap over seeds within each task. †: no interval, because a task has a "
-            "single seed. " + budget.scores(used)
+            "scores, tasks weighing the same), on the tasks for which a learner has all of its "
+            "schemes; 95 % intervals by the bootstrap over seeds within each task. †: no interval, "
+            "because a task has a single seed. " + budget.scores(used)
         ),
         columns=["learner", "tasks", *results.schemes],
         rows=rows,

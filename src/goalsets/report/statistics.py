@@ -49,11 +49,13 @@ def success_interval(values: Sequence[float], episodes: int, seed: int = 0) -> I
     return min(low, over_seeds[0]), max(high, over_seeds[1])
 
 
-def interquartile_mean(values: Sequence[float]) -> float:
-    """The mean of the middle half: the lowest and the highest quarter do not count."""
-    from scipy.stats import trim_mean
+def interquartile_mean(by_task: Mapping[str, Sequence[float]]) -> float:
+    """The mean of the middle half of all scores: its lowest and highest quarters do not count.
 
-    return float(trim_mean(values, 0.25))
+    Every task has the same weight, however many seeds it has.
+    """
+    scores = [np.asarray(values, dtype=np.float64)[None] for values in by_task.values()]
+    return float(_interquartile_means(scores)[0])
 
 
 def interquartile_interval(
@@ -70,11 +72,20 @@ def interquartile_interval(
         rng.choice(np.asarray(values, dtype=np.float64), size=(RESAMPLES, len(values)))
         for values in by_task.values()
     ]
-    from scipy.stats import trim_mean
-
-    found = trim_mean(np.concatenate(drawn, axis=1), 0.25, axis=1)
-    low, high = np.quantile(found, (0.025, 0.975))
+    low, high = np.quantile(_interquartile_means(drawn), (0.025, 0.975))
     return float(low), float(high)
+
+
+def _interquartile_means(by_task: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Of scores `[R, seeds]` of each task: `[R]`."""
+    scores = np.concatenate(by_task, axis=1)
+    weights = np.concatenate([np.full(s.shape[1], 1 / s.shape[1]) for s in by_task])
+    order = np.argsort(scores, axis=1, kind="stable")
+    ordered = np.take_along_axis(scores, order, axis=1)
+    shares = weights[order] / weights.sum()
+    above = np.cumsum(shares, axis=1)
+    inside = np.clip(np.minimum(above, 0.75) - np.maximum(above - shares, 0.25), 0, None)
+    return (inside * ordered).sum(axis=1) / inside.sum(axis=1)
 
 
 def correlation(x: Sequence[float], y: Sequence[float]) -> float | None:

@@ -166,7 +166,7 @@ def predicate_table(seen: SuiteResults) -> Table:
             f"{NOT_ASKED}: the scheme answers only its own question; {MISSING}: not run. In small: "
             "the paper's number for the same learner and scheme, and ours less the paper's. "
             + (f"Columns of the paper: {PROTOCOL}. " if theirs else "")
-            + predicate_budget(seen)
+            + predicate_budget(seen, seen.columns)
         ),
         columns=[
             "predicate",
@@ -189,12 +189,12 @@ def predicate_table(seen: SuiteResults) -> Table:
     )
 
 
-def predicate_budget(seen: SuiteResults) -> str:
-    """The budget of a suite's runs: a whole sentence for a caption."""
-    runs = [answered.run for column in seen.columns for answered in column.answered]
+def predicate_budget(seen: SuiteResults, columns: Sequence[Column]) -> str:
+    """The budget of some of a suite's runs: a whole sentence for a caption."""
+    runs = [answered.run for column in columns for answered in column.answered]
     counts = {
         len(outcomes)
-        for column in seen.columns
+        for column in columns
         for answered in column.answered
         for outcomes in answered.outcomes.values()
         if outcomes
@@ -203,7 +203,7 @@ def predicate_budget(seen: SuiteResults) -> str:
     return (
         f"Suite {seen.suite}, digest {seen.digest[:8]}: {episodes} episodes a predicate, from one "
         f"list for all. Budget: {budget.training(runs)}; "
-        f"{budget.seeds(len(column.answered) for column in seen.columns)}."
+        f"{budget.seeds(len(column.answered) for column in columns)}."
     )
 
 

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from goalsets.train.config import SCHEMES
 
@@ -93,13 +93,17 @@ def style() -> Iterator[None]:
         yield
 
 
-def place_legend(figure: Figure, handles: Sequence[Any], place: str = "lower") -> None:
+def place_legend(
+    figure: Figure, handles: Sequence[Any], place: Literal["lower", "upper"] = "lower"
+) -> None:
     """Put a legend below or above a figure, in as many rows as its width asks for."""
     inches = [0.65 + 0.072 * len(str(handle.get_label())) for handle in handles]
     columns = max(1, min(len(handles), int(figure.get_figwidth() / max(inches, default=1.0))))
     if sum(inches) < figure.get_figwidth():
         columns = len(handles)
-    figure.legend(handles=list(handles), loc=f"outside {place} center", ncols=max(1, columns))
+    # Matplotlib's types do not know of places outside.
+    where: Any = f"outside {place} center"
+    figure.legend(handles=list(handles), loc=where, ncols=max(1, columns))
 
 
 def save(drawing: Drawing, directory: Path) -> list[Path]:

@@ -69,7 +69,7 @@ def _draw(
             "Success of one checkpoint on many questions, with 95 % intervals: the wider of that "
             "over seeds (bootstrap) and that over episodes (Wilson). her-full is shown the whole "
             "reference and judged by the question; her-task is asked only its own. "
-            + predicate_budget(seen)
+            + predicate_budget(seen, columns)
         ),
         figure,
     )
