@@ -6,7 +6,7 @@
 
 The fills e_s and e_g stand where the query does not look. They are learned (the paper's choice),
 zero, or states drawn from the data. Learners, inference and export all use these modules, and none
-of them asks which it is.
+of them asks which it is. They take tensors, or NumPy arrays: for one state, NumPy is far quicker.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from goalsets.core import GoalsetsError
+from goalsets.core.metrics import Array, namespace
 
 Fill = Literal["learned", "zero", "random"]
 
@@ -34,11 +35,11 @@ class FullConditioner(nn.Module):
         self.dim = 2 * state_dim
         self.goal_dim = state_dim
 
-    def forward(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
+    def forward(self, states: Array, goals: Array, masks: Array) -> Array:
         """States and goals `[B, D]` give `[B, 2 D]`."""
-        return torch.cat((states, self.goal_input(goals, masks)), dim=-1)
+        return _join(states, self.goal_input(goals, masks))
 
-    def goal_input(self, goals: Tensor, masks: Tensor) -> Tensor:
+    def goal_input(self, goals: Array, masks: Array) -> Array:
         """What of it is about the goal alone: g."""
         del masks
         return goals
@@ -57,15 +58,16 @@ class TaskConditioner(nn.Module):
         self.dim = 2 * len(indices)
         self.goal_dim = len(indices)
         self.register_buffer("indices", torch.as_tensor(list(indices)))
+        self._columns = list(indices)
 
-    def forward(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
+    def forward(self, states: Array, goals: Array, masks: Array) -> Array:
         """States and goals `[B, D]` give `[B, 2 |φ|]`."""
-        return torch.cat((states[..., self.indices], self.goal_input(goals, masks)), dim=-1)
+        return _join(states[..., self._columns], self.goal_input(goals, masks))
 
-    def goal_input(self, goals: Tensor, masks: Tensor) -> Tensor:
+    def goal_input(self, goals: Array, masks: Array) -> Array:
         """What of it is about the goal alone: φ(g)."""
         del masks
-        return goals[..., self.indices]
+        return goals[..., self._columns]
 
 
 class GoalSetConditioner(nn.Module):
@@ -104,20 +106,27 @@ class GoalSetConditioner(nn.Module):
         if self.fill == "random":
             self._generator.manual_seed(seed)
 
-    def forward(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
+    def forward(self, states: Array, goals: Array, masks: Array) -> Array:
         """States, goals and boolean masks `[B, D]` give `[B, 3 D]`."""
-        shown = torch.where(masks, states, self._fills(states)[0])
-        return torch.cat((shown, self.goal_input(goals, masks)), dim=-1)
+        shown = namespace(states).where(masks, states, self._fills(states)[0])
+        return _join(shown, self.goal_input(goals, masks))
 
-    def goal_input(self, goals: Tensor, masks: Tensor) -> Tensor:
+    def goal_input(self, goals: Array, masks: Array) -> Array:
         """What of it is about the goal alone: [ḡ, q]."""
-        shown = torch.where(masks, goals, self._fills(goals)[1])
-        return torch.cat((shown, masks.to(goals.dtype)), dim=-1)
+        xp = namespace(goals)
+        shown = xp.where(masks, goals, self._fills(goals)[1])
+        return _join(shown, xp.asarray(masks, dtype=goals.dtype))
 
-    def _fills(self, states: Tensor) -> tuple[Tensor, Tensor]:
-        if self.fill != "random":
-            return self.fills[0], self.fills[1]
-        if not self.training:  # the same question must get the same answer
-            return self.bank[0], self.bank[-1]
+    def _fills(self, states: Array) -> tuple[Array, Array]:
+        if not (self.training and self.fill == "random"):
+            # At rest a random fill stays too: the same question must get the same answer.
+            fills = self.bank if self.fill == "random" else self.fills
+            if namespace(states) is not torch:
+                fills = fills.detach().numpy()
+            return fills[0], fills[-1]
         rows = torch.randint(len(self.bank), (2, *states.shape[:-1]), generator=self._generator)
         return self.bank[rows[0]], self.bank[rows[1]]
+
+
+def _join(*parts: Array) -> Array:
+    return namespace(parts[0]).concatenate(parts, -1)

@@ -15,6 +15,7 @@ from goalsets.learners import Learner
 from goalsets.nets import QuickActor
 
 Floats = NDArray[np.float32]
+Masks = NDArray[np.bool_]
 
 
 class Policy:
@@ -33,9 +34,8 @@ class Policy:
         self._actor = QuickActor(learner.actor)
         self._normaliser = normaliser
         # A robot asks the same question at every step: its mask is looked up, not parsed again.
-        self._masks: dict[str | Query, torch.Tensor] = {}
+        self._masks: dict[str | Query, Masks] = {}
 
-    @torch.inference_mode()
     def act(
         self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
     ) -> Floats:
@@ -49,10 +49,15 @@ class Policy:
         Returns:
             `[A]` or `[B, A]`, within [-1, 1].
         """
-        states, z, single = self._prepare(observation, goal, query)
-        actions = self._normaliser.raw_actions(self._actor(states, z).numpy())
-        np.clip(actions, -1.0, 1.0, out=actions)
-        return actions[0] if single else actions
+        states, goals, masks = self._read(observation, goal, query)
+        if states.ndim == goals.ndim == masks.ndim == 1:
+            found = self._actor.one(states, self.learner.conditioner(states, goals, masks))
+        else:
+            with torch.inference_mode():
+                found = self._actor(*self._tensors(states, goals, masks)).numpy()
+        actions = self._normaliser.raw_actions(found)
+        np.minimum(actions, 1.0, out=actions)  # a third of the time of np.clip
+        return np.maximum(actions, -1.0, out=actions)
 
     @torch.inference_mode()
     def distance(
@@ -62,30 +67,32 @@ class Policy:
 
         In steps for GCDL, GCIVL and GCIQL. CRL gives a score without a unit: lower is nearer.
         """
-        states, z, single = self._prepare(observation, goal, query)
-        steps = self.learner.distance(states, z)
+        states, goals, masks = self._read(observation, goal, query)
+        steps = self.learner.distance(*self._tensors(states, goals, masks))
         if steps is None:
             raise GoalsetsError(
                 f"{type(self.learner).__name__} learns no distance: ask GCDL, GCIVL, GCIQL or CRL."
             )
         found = steps.numpy()
-        return found[0] if single else found
+        return found[0] if states.ndim == goals.ndim == masks.ndim == 1 else found
 
-    def _prepare(
+    def _read(
         self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
-    ) -> tuple[torch.Tensor, torch.Tensor, bool]:
-        states = self._checked("observation", observation)
-        goals = self._checked("goal", goal)
-        masks = self._mask(query)
-        single = states.ndim == 1 and goals.ndim == 1 and masks.ndim == 1
-        rows = 1 if single else _rows(states, goals, masks)
-        shape = (rows, self.layout.dim)
-        parts = (
-            torch.from_numpy(self._normaliser.states(states)).expand(shape),
-            torch.from_numpy(self._normaliser.states(goals)).expand(shape),
-            masks.expand(shape),
+    ) -> tuple[Floats, Floats, Masks]:
+        """Standardised states and goals, and masks; each `[D]` or `[B, D]`."""
+        return (
+            self._normaliser.states(self._checked("observation", observation)),
+            self._normaliser.states(self._checked("goal", goal)),
+            self._mask(query),
         )
-        return parts[0], self.learner.conditioner(*parts), single
+
+    def _tensors(
+        self, states: Floats, goals: Floats, masks: Masks
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """States and goal inputs, both with a row for each answer."""
+        shape = (_rows(states, goals, masks), self.layout.dim)
+        parts = [torch.from_numpy(part).expand(shape) for part in (states, goals, masks)]
+        return parts[0], self.learner.conditioner(*parts)
 
     def _checked(self, name: str, values: ArrayLike) -> Floats:
         array = np.asarray(values, dtype=np.float32)
@@ -96,10 +103,10 @@ class Policy:
             )
         return array
 
-    def _mask(self, query: str | Query | ArrayLike) -> torch.Tensor:
+    def _mask(self, query: str | Query | ArrayLike) -> Masks:
         if isinstance(query, str | Query):
             if query not in self._masks:
-                self._masks[query] = torch.from_numpy(self._parse(query).mask.copy())
+                self._masks[query] = self._parse(query).mask.copy()
             return self._masks[query]
         masks = np.array(query, dtype=np.bool_)
         if masks.ndim not in (1, 2) or masks.shape[-1] != self.layout.dim:
@@ -109,7 +116,7 @@ class Policy:
             )
         if not masks.any(axis=-1).all():
             raise GoalsetsError("an empty query has no goal: a mask needs an active coordinate.")
-        return torch.from_numpy(masks)
+        return masks
 
     def _parse(self, query: str | Query) -> Query:
         if isinstance(query, str):
@@ -122,7 +129,7 @@ class Policy:
         return query
 
 
-def _rows(states: Floats, goals: Floats, masks: torch.Tensor) -> int:
+def _rows(states: Floats, goals: Floats, masks: Masks) -> int:
     """How many answers are asked for; what has one row is shared by all of them."""
     counts = {
         name: len(array) if array.ndim == 2 else 1

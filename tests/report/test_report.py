@@ -194,6 +194,8 @@ def test_pictures_that_cannot_be_drawn_are_noted(
 def test_a_run_without_weights_has_no_landscape(runs: Path, tmp_path: Path) -> None:
     light = shutil.copytree(runs / "table", tmp_path / "light")
     (light / "checkpoint.safetensors").unlink()
+    assert not write(light, tmp_path / "kept").notes[1:]  # the weights that were kept will do
+    shutil.rmtree(light / "weights")
     report = write(light, tmp_path / "out")
     assert any("has not kept a checkpoint" in note.reason for note in report.notes)
     assert "no landscape" in json.dumps([note.reason for note in report.notes])

@@ -35,7 +35,7 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     """Ask a trained policy one question: say what the data knows of it, run it, and film it.
 
     Args:
-        run: A run directory.
+        run: A run directory, or demo, the model that comes with goalsets.
         query: What defines success, such as "block0_pos & block0_yaw:20deg".
         goal: The reference: task (the official goal of the start) or task:3; bank:17, a state of
             the validation split, or 'bank:block0_pos.z >= 0.6', one that satisfies a condition; or
@@ -47,7 +47,8 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
         step: A step whose weights were kept; the latest checkpoint unless given.
         data: The store that tells whether the data supports the question; by default the one in
             $GOALSETS_DATA or ~/.goalsets/data under the task's name.
-        output: The directory for the film and the picture; by default a new one in RUN/asked.
+        output: The directory for the film and the picture; by default a new one in
+            RUN/asked, or in ./asked for a model that comes with goalsets.
         no_video: Do not film the episode.
     """
     # MuJoCo chooses how to draw when it is imported.
@@ -81,7 +82,7 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     policy, _ = opened.load(step)
     first, _ = start_episode(env, task_id, seed)
     _say_before(goals, opened, store, _predicted(policy, first, goals, opened))
-    place = output or _next_place(run)
+    place = output or _next_place(Path() if opened.shipped else opened.path)
     place.mkdir(parents=True, exist_ok=True)
     camera = _camera(env, goals, TASKS[task].horizon) if not no_video else None
     answer = run_question(camera or env, policy, goals, task=task, task_id=task_id, seed=seed)
@@ -193,7 +194,7 @@ def _write(place: Path, answer: Answer, goals: GoalSet, run: Run, camera: Camera
 
 
 def _next_place(run: Path) -> Path:
-    """A new directory in RUN/asked."""
+    """A new directory in asked, in the run directory or here."""
     asked = run / "asked"
     numbers = [int(p.name) for p in asked.glob("[0-9]*") if p.name.isdecimal()]
     return asked / f"{max(numbers, default=0) + 1:03d}"

@@ -109,6 +109,8 @@ class GoalSet:
         states = as_array(states)
         _check_dimension("states", states.shape, self.layout)
         reference = _like(self.reference, states)
+        if states.ndim == 1 or reference.ndim == 1:  # the usual case, at every step of a robot
+            return states, reference
         try:
             np.broadcast_shapes(tuple(states.shape[:-1]), tuple(reference.shape[:-1]))
         except ValueError:
@@ -181,7 +183,8 @@ def _term_distance(term: Term, states: Array, reference: Array) -> Array:
     return distance(term.group.metric, states[..., columns], reference[..., columns])
 
 
-def _columns(indices: Sequence[int]) -> slice | list[int]:
+@functools.lru_cache(maxsize=1024)
+def _columns(indices: tuple[int, ...]) -> slice | list[int]:
     """Neighbouring coordinates as a slice, which costs no copy; others as a list."""
     first, last = indices[0], indices[-1]
     if list(indices) == list(range(first, last + 1)):

@@ -1,6 +1,6 @@
 """Learners: one algorithm, one file, each docstring its equations."""
 
-from goalsets.learners.base import LEARNERS, BatchTensors, GoalTensors, Learner, Problem
+from goalsets.learners.base import LEARNERS, TARGET, BatchTensors, GoalTensors, Learner, Problem
 from goalsets.learners.crl import CRL
 from goalsets.learners.gcbc import GCBC
 from goalsets.learners.gcdl import GCDL
@@ -14,6 +14,7 @@ __all__ = [
     "GCIQL",
     "GCIVL",
     "LEARNERS",
+    "TARGET",
     "BatchTensors",
     "GoalTensors",
     "Learner",

@@ -130,6 +130,9 @@ class Learner(nn.Module):
 
 LEARNERS: Registry[type[Learner]] = Registry("learner")
 
+TARGET = "target_"
+"""How the names of networks begin that only make targets: acting does without them."""
+
 
 @torch.no_grad()
 def follow(target: nn.Module, online: nn.Module, rate: float) -> None:

@@ -135,12 +135,16 @@ def contrast(phi: Tensor, psi: Tensor) -> tuple[Tensor, Tensor]:
     return _Contrast.apply(phi, psi)  # pyright: ignore[reportReturnType]
 
 
+_SLICE = 1 << 23
+"""Scores of one slice. Smaller ones stay in the cache but add to the gradient of ψ more often."""
+
+
 class _Contrast(torch.autograd.Function):
     """Scores, loss and gradients in one pass over slices of the B × B scores.
 
     The gradient of BCE needs the scores only once: d L / d f = (σ(f) − 1(i = k)) / (E B²). So
     each slice of rows is scored, turned into its gradient in place, and multiplied out, and
-    a batch of 8192 needs 32 MB of scores at a time instead of several gigabytes.
+    a batch of 8192 needs 64 MB at a time instead of several gigabytes.
     """
 
     @staticmethod
@@ -149,19 +153,23 @@ class _Contrast(torch.autograd.Function):
         scale = 1.0 / math.sqrt(dim)
         total, correct = phi.new_zeros(()), phi.new_zeros(())
         grad_phi, grad_psi = torch.empty_like(phi), torch.zeros_like(psi)
-        rows = max(1, (8 << 20) // (4 * batch) * 4)
+        rows = max(1, _SLICE // batch)
+        # Written over by every slice: new memory of this size would cost as much as the products.
+        scores, spare = phi.new_empty(2, min(rows, batch), batch)
         for member in range(members):
+            scaled = psi[member] * scale
             for start in range(0, batch, rows):
                 part = phi[member, start : start + rows]
-                scores = (part @ psi[member].T).mul_(scale)
                 own = torch.arange(len(part))
-                positives = scores[own, start + own]
-                correct += (scores.argmax(1) == start + own).sum()
+                f = torch.mm(part, scaled.T, out=scores[: len(part)])
+                positives = f[own, start + own]
+                correct += (positives >= f.amax(1)).sum()
                 # Σ softplus(f) over all pairs, minus f where the pair is true.
-                total += F.softplus(scores).sum() - positives.sum()
-                gradient = scores.sigmoid_()
+                softplus = torch.ops.aten.softplus.out(f, out=spare[: len(part)])
+                total += softplus.sum() - positives.sum()
+                gradient = f.sigmoid_()
                 gradient[own, start + own] -= 1.0
-                grad_phi[member, start : start + rows] = gradient @ psi[member]
+                torch.mm(gradient, psi[member], out=grad_phi[member, start : start + rows])
                 grad_psi[member].addmm_(gradient.T, part)
         pairs = members * batch * batch
         ctx.save_for_backward(grad_phi.mul_(scale / pairs), grad_psi.mul_(scale / pairs))

@@ -20,7 +20,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from goalsets.core import GoalsetsError
-from goalsets.learners import Learner
+from goalsets.learners import TARGET, Learner
 from goalsets.relabel.sampler import Generators
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -59,7 +59,9 @@ def save_checkpoint(
 
 def save_weights(path: Path, learner: Learner, progress: Progress) -> None:
     """Write a learner's weights alone, in one step: enough to act, not to go on training."""
-    _write(path, _learner_tensors(learner), _header(progress))
+    tensors = _learner_tensors(learner)
+    acting = {n: t for n, t in tensors.items() if not n.startswith(_LEARNER + TARGET)}
+    _write(path, acting, _header(progress))
 
 
 def _learner_tensors(learner: Learner) -> dict[str, torch.Tensor]:
@@ -98,11 +100,15 @@ def load_checkpoint(
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"cannot read the checkpoint {path}: {error}") from None
-    weights = _part(tensors, _LEARNER)
     try:
-        learner.load_state_dict(weights)
+        absent, strange = learner.load_state_dict(_part(tensors, _LEARNER), strict=False)
     except RuntimeError as error:
         raise CheckpointError(f"{path} does not fit this learner: {error}") from None
+    # Acting does without the networks that only make targets; training does not.
+    absent = [name for name in absent if optimiser is not None or not name.startswith(TARGET)]
+    if absent or strange:
+        named = f"it lacks {absent[0]}" if absent else f"it has {strange[0]} besides"
+        raise CheckpointError(f"{path} does not fit this learner: {named}.")
     if optimiser is not None:
         _restore_optimiser(learner, optimiser, _part(tensors, _OPTIMISER))
     if rng is not None:

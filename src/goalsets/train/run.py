@@ -35,6 +35,8 @@ from goalsets.train.config import TrainConfig
 
 CONFIG = "config.json"
 DATA, EVALUATIONS = "data.json", "evaluations.jsonl"
+MODELS = Path(__file__).parent / "models"
+"""Where the models are that come with goalsets."""
 _LAYOUT, _FRAME, _WEIGHTS = "layout.json", "frame.safetensors", "weights"
 
 
@@ -76,10 +78,8 @@ class Run:
 
     @classmethod
     def open(cls, path: str | Path) -> Run:
-        """Open a run directory."""
-        path = Path(path)
-        if not (path / CONFIG).exists():
-            raise RunError(f"{path} is no run directory: it has no {CONFIG}.{_near(path)}")
+        """Open a run directory, or a model that comes with goalsets, by its name."""
+        path = _directory(Path(path))
         try:
             config = TrainConfig.from_json((path / CONFIG).read_text(encoding="utf-8"))
             data = json.loads((path / DATA).read_text(encoding="utf-8"))
@@ -110,6 +110,11 @@ class Run:
             )
 
     @property
+    def shipped(self) -> bool:
+        """Whether it comes with goalsets: it can act, and nothing is written to it."""
+        return self.path.parent == MODELS
+
+    @property
     def checkpoint(self) -> Path:
         """Where the checkpoint is, or will be."""
         return self.path / CHECKPOINT
@@ -132,6 +137,8 @@ class Run:
 
     def load(self, step: int | None = None) -> tuple[Policy, Progress]:
         """The policy at a step whose weights were kept, or at the latest checkpoint."""
+        if step is None and self.shipped:
+            step = self.steps[-1]
         path = self.checkpoint if step is None else self.weights(step)
         if not path.exists():
             kept = ", ".join(map(str, self.steps)) or "none"
@@ -144,6 +151,11 @@ class Run:
 
     def add_evaluation(self, record: Mapping[str, Any]) -> None:
         """Append a line to the evaluations, whole or not at all."""
+        if self.shipped:
+            raise RunError(
+                f"the model {self.path.name!r} comes with goalsets and keeps no new records: copy "
+                f"{self.path} to a place of yours, and evaluate the copy."
+            )
         line = json.dumps(record) + "\n"
         try:
             file = os.open(self.path / EVALUATIONS, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -193,10 +205,26 @@ def load(run: str | Path, step: int | None = None) -> Policy:
     """Load a trained policy.
 
     Args:
-        run: A run directory.
+        run: A run directory, or "demo", the model that comes with goalsets.
         step: A step whose weights were kept; the latest checkpoint unless given.
     """
     return Run.open(run).load(step)[0]
+
+
+def shipped_models() -> list[str]:
+    """The names of the models that come with goalsets."""
+    return sorted(config.parent.name for config in MODELS.glob(f"*/{CONFIG}"))
+
+
+def _directory(path: Path) -> Path:
+    """The run directory that somebody named."""
+    if (path / CONFIG).exists():
+        return path
+    names = shipped_models()
+    if str(path) in names:
+        return MODELS / path
+    also = f" The models that come with goalsets: {', '.join(names)}." if names else ""
+    raise RunError(f"{path} is no run directory: it has no {CONFIG}.{_near(path) or also}")
 
 
 def _near(path: Path) -> str:

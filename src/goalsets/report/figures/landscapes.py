@@ -18,6 +18,7 @@ from goalsets.core import GoalsetsError, Query
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.ask import distance_unit
 from goalsets.evaluate.start import make_environment, start_episode
+from goalsets.policy import Policy
 from goalsets.report import budget
 from goalsets.report.collect import Note, RunRecord
 from goalsets.report.figures.drawing import Drawing
@@ -86,7 +87,7 @@ def _draw(run: RunRecord) -> Drawing:
 
     make = _planes_of(run.task)
     assert make is not None
-    policy = Run.open(run.path).load()[0]
+    policy = _last_policy(Run.open(run.path))
     planes = make(run.task)
     hears = SCHEMES[run.config.scheme].conditioning == "goal-set"
     asked = _queries(run.task) if hears else ["task"]
@@ -133,6 +134,12 @@ def _draw(run: RunRecord) -> Drawing:
         figure,
         vector=False,
     )
+
+
+def _last_policy(run: Run) -> Policy:
+    """Of the checkpoint; of the last weights that were kept where there is none any more."""
+    kept = None if run.checkpoint.exists() or not run.steps else run.steps[-1]
+    return run.load(kept)[0]
 
 
 def _explained(task: str) -> str:
