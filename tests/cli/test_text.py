@@ -24,6 +24,7 @@ COMMANDS = {
     "ask-help": "ask --help",
     "distance-help": "distance --help",
     "eval-help": "eval --help",
+    "report-help": "report --help",
     "suite-help": "suite --help",
     "suite-build-help": "suite build --help",
     "suite-run-help": "suite run --help",
@@ -60,6 +61,7 @@ ERRORS = {
     "error-suite-task": "suite|build|cube-singel-noisy-v0|-o|suite.json",
     "error-suite-file": "suite|run|no-such-run|--suite|no-such-suite.json",
     "error-run": "ask|no-such-run",
+    "error-report": "report|no-such-runs",
     "error-picture": "tasks|show|tabletop-single-v0|--picture|x.gif",
     "error-both": "query|all|--layout|x.yaml|--task|scene-play-v0",
 }

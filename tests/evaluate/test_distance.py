@@ -12,7 +12,13 @@ from goalsets import GoalsetsError
 from goalsets.cli import main
 from goalsets.data.store import Store
 from goalsets.evaluate import distance
-from goalsets.evaluate.distance import Rollout, common_task, predict_along, successful_rollout
+from goalsets.evaluate.distance import (
+    Rollout,
+    common_task,
+    predict_along,
+    record_curves,
+    successful_rollout,
+)
 from goalsets.evaluate.official import average, last_steps, recorded
 from goalsets.train.run import Run
 from tests.evaluate.conftest import make_run
@@ -57,6 +63,27 @@ def test_command(
         rows = list(csv.reader(file))
     assert rows[0] == ["step", "gcdl gs-blockwise: block0_pos", "gcdl gs-blockwise: all"]
     assert len(rows) == 21
+    kept = gcdl.evaluations()[-1]
+    assert (kept["kind"], kept["step"], kept["rollout"]["steps"]) == ("distance", 6, 19)
+    assert [curve["query"] for curve in kept["curves"]] == ["block0_pos", "all"]
+    assert kept["curves"][0]["distances"][-1] == pytest.approx(float(rows[-1][1]), abs=1e-3)
+
+
+def test_a_directory_that_cannot_be_written_is_told(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run(tmp_path / "run", store, learner="gcdl", steps=1)
+    seen = rollout(store)
+    curves = predict_along([run], seen)
+    (run.path / "evaluations.jsonl").mkdir()
+    assert "cannot write" in record_curves(curves, seen)[0]
+
+
+def test_the_digest_is_of_the_rollout(store: Store) -> None:
+    seen = rollout(store)
+    assert seen.digest == rollout(store).digest
+    other = Rollout(seen.by, seen.task_id, seen.seed, seen.observations, seen.observations[0])
+    assert other.digest != seen.digest
 
 
 @pytest.mark.full

@@ -305,6 +305,27 @@ def test_evaluations_are_lines(store: Store, tmp_path: Path) -> None:
     assert [record["kind"] for record in Run.open(run.path).evaluations()] == ["official", "suite"]
     assert len((run.path / "evaluations.jsonl").read_text().splitlines()) == 2
     json.loads((run.path / "data.json").read_text())
+    with (run.path / "evaluations.jsonl").open("a") as file:
+        file.write('{"kind": "off')
+    with pytest.raises(RunError, match="evaluations.jsonl is damaged in line 3"):
+        run.evaluations()
+
+
+def test_configurations_of_other_versions(store: Store, tmp_path: Path) -> None:
+    run = train(small(), store, tmp_path / "run")
+    file = run.path / "config.json"
+    plain = json.loads(file.read_text())
+    assert plain["version"] == 1
+    file.write_text(json.dumps({k: v for k, v in plain.items() if k != "version"}))
+    assert Run.open(run.path).config == small()  # written before there were versions
+    for changed, message in (
+        ({"version": 2}, "has version 2; this goalsets reads versions up to 1"),
+        ({"warmth": 3}, "has version 1, with 'warmth'"),
+        ({"scheme": "gs-blok"}, "unknown scheme 'gs-blok'"),
+    ):
+        file.write_text(json.dumps({**plain, **changed}))
+        with pytest.raises(RunError, match=message):
+            Run.open(run.path)
 
 
 @pytest.mark.parametrize(

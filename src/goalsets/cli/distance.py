@@ -18,8 +18,9 @@ def distance(
     """Draw the distances that runs predict along one successful rollout of the official task.
 
     Give a HER-Full, a HER-Task and a GS-HER run to draw the paper's figure. The picture comes with
-    its numbers, as a CSV file beside it. GCDL's distances are steps; those of GCIVL and GCIQL are
-    steps that their values stand for.
+    its numbers, as a CSV file beside it, and each run keeps what it predicted in its
+    evaluations.jsonl, for 'goalsets report'. GCDL's distances are steps; those of GCIVL and GCIQL
+    are steps that their values stand for.
 
     Args:
         runs: Run directories of one task; the rollout is of the first that solves it.
@@ -33,6 +34,7 @@ def distance(
     from goalsets.evaluate.distance import (
         draw_curves,
         predict_along,
+        record_curves,
         successful_rollout,
         write_curves,
     )
@@ -57,4 +59,6 @@ def distance(
     output.parent.mkdir(parents=True, exist_ok=True)
     draw_curves(curves, rollout, distance_unit(opened[0].config.learner), output)
     write_curves(curves, output.with_suffix(".csv"))
+    for reason in record_curves(curves, rollout):
+        print(f"note: not recorded: {reason}")
     print(f"picture: {output}, numbers: {output.with_suffix('.csv')}")

@@ -7,9 +7,11 @@ full state stays large although the task is done; one to the goal set falls as t
 from __future__ import annotations
 
 import csv
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +22,9 @@ from goalsets.evaluate.official import TASK_IDS, official_specs
 from goalsets.evaluate.rollout import EpisodeSpec, run_episode
 from goalsets.evaluate.start import make_environment
 from goalsets.policy import Policy
+from goalsets.train.checkpoint import Progress
 from goalsets.train.config import SCHEMES
-from goalsets.train.run import Run
+from goalsets.train.run import Run, RunError
 
 Floats = NDArray[np.float32]
 
@@ -37,6 +40,13 @@ class Rollout:
     """`[T + 1, D]`."""
     goal: Floats
 
+    @property
+    def digest(self) -> str:
+        """Of the states and the goal: predictions along equal rollouts can be laid together."""
+        content = np.ascontiguousarray(self.observations, dtype=np.float32).tobytes()
+        content += np.ascontiguousarray(self.goal, dtype=np.float32).tobytes()
+        return hashlib.blake2b(content, digest_size=16).hexdigest()
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -45,6 +55,11 @@ class Curve:
     label: str
     distances: Floats
     """`[T + 1]`."""
+    run: Run
+    progress: Progress
+    """Whose weights predicted."""
+    query: str | None
+    """None for a run that hears no query."""
 
 
 def successful_rollout(
@@ -93,16 +108,55 @@ def predict_along(
     """
     curves: list[Curve] = []
     for run, name in zip(runs, _names(runs), strict=True):
-        policy = run.load()[0]
+        policy, progress = run.load()
         asked = ["task", *queries]
-        if SCHEMES[run.config.scheme].conditioning != "goal-set":
+        hears = SCHEMES[run.config.scheme].conditioning == "goal-set"
+        if not hears:
             asked = asked[:1]
         for text in asked:
             label = name if len(asked) == 1 else f"{name}: {_shown(text, policy)}"
             query = Query.parse(text, policy.layout)
             found = policy.distance(rollout.observations, rollout.goal, query)
-            curves.append(Curve(label, np.asarray(found)))
+            shown = _shown(text, policy) if hears else None
+            curves.append(Curve(label, np.asarray(found), run, progress, shown))
     return curves
+
+
+def record_curves(curves: Sequence[Curve], rollout: Rollout) -> list[str]:
+    """Append to each run what it predicted, and return why where that cannot be.
+
+    A report draws these records; the rollout's digest tells it which belong together.
+    """
+    refused: list[str] = []
+    names = {
+        curve.run.path: f"{curve.run.config.learner} {curve.run.config.scheme}, "
+        f"seed {curve.run.config.seed}"
+        for curve in curves
+    }
+    for path in names:
+        own = [curve for curve in curves if curve.run.path == path]
+        record = {
+            "kind": "distance",
+            "task": own[0].run.config.task,
+            "step": own[0].progress.step,
+            "training_seconds": round(own[0].progress.seconds, 2),
+            "rollout": {
+                "digest": rollout.digest,
+                "task_id": rollout.task_id,
+                "seed": rollout.seed,
+                "steps": len(rollout.observations) - 1,
+                "by": names.get(rollout.by, rollout.by.name),
+            },
+            "curves": [
+                {"query": c.query, "distances": [round(float(d), 4) for d in c.distances]}
+                for c in own
+            ],
+        }
+        try:
+            own[0].run.add_evaluation(record)
+        except RunError as error:
+            refused.append(str(error))
+    return refused
 
 
 def write_curves(curves: Sequence[Curve], path: Path) -> None:
@@ -123,13 +177,19 @@ def draw_curves(curves: Sequence[Curve], rollout: Rollout, unit: str, path: Path
     axis = figure.subplots()
     for curve in curves:
         axis.plot(curve.distances, label=curve.label)
-    left = np.arange(len(rollout.observations))[::-1]
-    axis.plot(left, color="grey", linestyle=":", linewidth=1.0, label="steps that were left")
-    axis.set_xlabel("step")
-    axis.set_ylabel(f"predicted distance ({unit})")
     axis.set_title(f"one rollout of task {rollout.task_id}, seed {rollout.seed}", fontsize=10)
+    frame_curves(axis, len(rollout.observations) - 1, unit)
     axis.legend(fontsize=8)
     figure.savefig(path, dpi=120)
+
+
+def frame_curves(axis: Any, steps: int, unit: str) -> None:  # noqa: ANN401 - matplotlib's
+    """Label axes for curves along a rollout, and draw the steps that were left where they count."""
+    if unit == "steps":
+        left = np.arange(steps + 1)[::-1]
+        axis.plot(left, color="grey", linestyle=":", linewidth=1.0, label="steps that were left")
+    axis.set_xlabel("step")
+    axis.set_ylabel(f"predicted distance ({unit})")
 
 
 def _starts(task: str, task_id: int | None, attempts: int) -> list[EpisodeSpec]:

@@ -14,6 +14,10 @@ from goalsets.learners import LEARNERS
 
 Conditioning = Literal["full", "task", "goal-set"]
 
+VERSION = 1
+"""Of the configuration's file. Files without one are older; what they lack has the default, so a
+new field's default must be what was done before there was the field."""
+
 
 @dataclass(frozen=True)
 class Scheme:
@@ -91,12 +95,25 @@ class TrainConfig:
 
     def to_json(self) -> str:
         """Text that `from_json` turns back into an equal configuration."""
-        return json.dumps(dataclasses.asdict(self), indent=2)
+        return json.dumps({"version": VERSION, **dataclasses.asdict(self)}, indent=2)
 
     @classmethod
     def from_json(cls, text: str) -> TrainConfig:
-        """Read what `to_json` wrote."""
-        return cls(**json.loads(text))
+        """Read what `to_json` wrote, now or in an older version."""
+        plain = json.loads(text)
+        if not isinstance(plain, dict):
+            raise GoalsetsError("expected a configuration, a mapping of names to values.")
+        version = plain.pop("version", 0)
+        unknown = sorted(set(plain) - {field.name for field in dataclasses.fields(cls)})
+        if not isinstance(version, int) or version > VERSION or unknown:
+            what = f", with {', '.join(map(repr, unknown))}" if unknown else ""
+            raise GoalsetsError(
+                f"the configuration has version {version}{what}; this goalsets reads versions up "
+                f"to {VERSION}. A newer one wrote it, or it is not of a run."
+            )
+        if "task" not in plain:
+            raise GoalsetsError("the configuration names no task: it is not of a run.")
+        return cls(**plain)
 
 
 def _check_settings(learner: str, settings: Mapping[str, Any]) -> None:

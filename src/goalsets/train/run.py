@@ -1,6 +1,6 @@
 """The run directory: all that anything downstream ever reads of a training run.
 
-config.json               the resolved configuration
+config.json               the resolved configuration, and the version of its format
 layout.json               what the state's coordinates mean
 frame.safetensors         the normaliser, and the horizon
 data.json                 the data's fingerprint and size
@@ -34,10 +34,10 @@ from goalsets.train.checkpoint import CHECKPOINT, Progress, load_checkpoint, sav
 from goalsets.train.config import TrainConfig
 
 CONFIG = "config.json"
+DATA, EVALUATIONS = "data.json", "evaluations.jsonl"
 MODELS = Path(__file__).parent / "models"
 """Where the models are that come with goalsets."""
-_LAYOUT, _FRAME, _DATA = "layout.json", "frame.safetensors", "data.json"
-_WEIGHTS, _EVALUATIONS = "weights", "evaluations.jsonl"
+_LAYOUT, _FRAME, _WEIGHTS = "layout.json", "frame.safetensors", "weights"
 
 
 class RunError(GoalsetsError):
@@ -66,7 +66,7 @@ class Run:
         try:
             path.mkdir(parents=True, exist_ok=True)
             write_layout(frame.layout, path / _LAYOUT)
-            (path / _DATA).write_text(json.dumps(data, indent=2), encoding="utf-8")
+            (path / DATA).write_text(json.dumps(data, indent=2), encoding="utf-8")
             fields = dataclasses.asdict(frame.normaliser)
             tensors = {name: torch.from_numpy(value) for name, value in fields.items()}
             save_file(tensors, path / _FRAME, {"horizon": str(frame.horizon)})
@@ -82,12 +82,14 @@ class Run:
         path = _directory(Path(path))
         try:
             config = TrainConfig.from_json((path / CONFIG).read_text(encoding="utf-8"))
-            data = json.loads((path / _DATA).read_text(encoding="utf-8"))
+            data = json.loads((path / DATA).read_text(encoding="utf-8"))
             with safe_open(path / _FRAME, framework="np") as file:
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 horizon = int(file.metadata()["horizon"])
             frame = Frame(read_layout(path / _LAYOUT), Normaliser(**arrays), horizon)
-        except (OSError, SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+        except GoalsetsError as error:
+            raise RunError(f"the run directory {path} cannot be read: {error}") from None
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
             raise RunError(f"the run directory {path} is damaged: {error}") from None
         return cls(path, config, frame, data)
 
@@ -156,20 +158,47 @@ class Run:
             )
         line = json.dumps(record) + "\n"
         try:
-            file = os.open(self.path / _EVALUATIONS, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            file = os.open(self.path / EVALUATIONS, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
             try:
                 os.write(file, line.encode())
             finally:
                 os.close(file)
         except OSError as error:
-            raise RunError(f"cannot write {self.path / _EVALUATIONS}: {error}.") from error
+            raise RunError(f"cannot write {self.path / EVALUATIONS}: {error}.") from error
 
     def evaluations(self) -> list[dict[str, Any]]:
         """All evaluations, in the order they were made."""
-        path = self.path / _EVALUATIONS
-        if not path.exists():
-            return []
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        records, damaged = read_evaluations(self.path)
+        if damaged:
+            lines = ", ".join(map(str, damaged))
+            raise RunError(
+                f"{self.path / EVALUATIONS} is damaged in line {lines}: remove what is no record."
+            )
+        return records
+
+
+def read_evaluations(run: Path) -> tuple[list[dict[str, Any]], list[int]]:
+    """All records of a run directory that can be read, and the numbers of the lines that cannot."""
+    path = run / EVALUATIONS
+    records: list[dict[str, Any]] = []
+    damaged: list[int] = []
+    if not path.exists():
+        return records, damaged
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise RunError(f"cannot read {path}: {error.strerror}.") from None
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            damaged.append(number)
+            continue
+        if isinstance(record, dict) and isinstance(record.get("kind"), str):
+            records.append(record)
+        else:
+            damaged.append(number)
+    return records, damaged
 
 
 def load(run: str | Path, step: int | None = None) -> Policy:

@@ -1,0 +1,153 @@
+"""Finding run directories and reading what they recorded; what cannot be read is told, not lost.
+
+A report needs a run's configuration and its records, so that runs without their weights, such as
+those kept with a paper, are as good as any. Only value landscapes open the weights.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from goalsets.core import GoalsetsError
+from goalsets.train.checkpoint import CHECKPOINT
+from goalsets.train.config import TrainConfig
+from goalsets.train.run import CONFIG, DATA, EVALUATIONS, read_evaluations
+from goalsets.workers import silence
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What a run directory says of itself."""
+
+    path: Path
+    config: TrainConfig
+    data: Mapping[str, Any]
+    """The data's fingerprint and size; empty where the run does not say."""
+    evaluations: Sequence[Mapping[str, Any]]
+
+    @property
+    def task(self) -> str:
+        """The task's name; for a store of one's own, the name of its directory."""
+        return Path(self.config.task).name
+
+    @property
+    def fingerprint(self) -> str:
+        """The data's; empty where the run does not say."""
+        return str(self.data.get("fingerprint", ""))
+
+    def records(self, kind: str) -> list[Mapping[str, Any]]:
+        """The records of a kind, in the order in which they were made."""
+        return [record for record in self.evaluations if record["kind"] == kind]
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that was left out, or that a reader must know, and why."""
+
+    place: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The runs of a report, and what was left out of them."""
+
+    runs: Sequence[RunRecord]
+    notes: Sequence[Note]
+
+
+def collect(places: Sequence[Path], watch: Callable[[int, int], None] = silence) -> Collection:
+    """Read all runs in some directories.
+
+    Args:
+        places: Run directories, or directories that contain them at any depth.
+        watch: Told how many were read, of how many.
+    """
+    for place in places:
+        if not place.is_dir():
+            raise GoalsetsError(
+                f"{place} is no directory: name run directories, or one that contains them."
+            )
+    # A run that is named twice, itself and by a directory around it, is one run.
+    found = list({path.resolve(): path for place in places for path in _runs_in(place)}.values())
+    runs: list[RunRecord] = []
+    notes: list[Note] = []
+    for number, path in enumerate(found, start=1):
+        try:
+            runs.append(_read(path, notes))
+        except GoalsetsError as error:
+            notes.append(Note(str(path), f"left out: {error}"))
+        watch(number, len(found))
+    if not runs:
+        told = "".join(f"\n  {note.place}: {note.reason}" for note in notes)
+        searched = ", ".join(map(str, places)) or "nowhere"
+        raise GoalsetsError(
+            f"found no run to report on in {searched}: a run directory has a {CONFIG}, as "
+            f"'goalsets train' writes it.{told}"
+        )
+    return _without_repetitions(runs, notes)
+
+
+def _runs_in(place: Path) -> Iterator[Path]:
+    """Run directories in a directory, in order; what lies inside a run belongs to it."""
+    if any((place / name).exists() for name in (CONFIG, CHECKPOINT, EVALUATIONS)):
+        yield place
+        return
+    for child in sorted(child for child in place.iterdir() if child.is_dir()):
+        if not child.is_symlink():
+            yield from _runs_in(child)
+
+
+def _read(path: Path, notes: list[Note]) -> RunRecord:
+    try:
+        config = TrainConfig.from_json((path / CONFIG).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise GoalsetsError(f"it has no {CONFIG}, so nobody knows what was trained.") from None
+    except GoalsetsError:
+        raise
+    except (OSError, TypeError, ValueError) as error:
+        raise GoalsetsError(f"its {CONFIG} is damaged: {error}") from None
+    data = _read_data(path, notes)
+    records, damaged = read_evaluations(path)
+    if damaged:
+        lines = ", ".join(map(str, damaged))
+        notes.append(
+            Note(str(path), f"line {lines} of its {EVALUATIONS} is damaged; the others count.")
+        )
+    return RunRecord(path, config, data, tuple(records))
+
+
+def _read_data(path: Path, notes: list[Note]) -> Mapping[str, Any]:
+    try:
+        data = json.loads((path / DATA).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        notes.append(Note(str(path), f"does not say which data it was trained on ({error})."))
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _without_repetitions(runs: Sequence[RunRecord], notes: list[Note]) -> Collection:
+    """Keep one of runs that are equal: the same seed on the same data is no further seed."""
+    kept: dict[str, RunRecord] = {}
+    for run in runs:
+        key = json.dumps([dataclasses.asdict(run.config), run.fingerprint], sort_keys=True)
+        other = kept.get(key)
+        if other is None:
+            kept[key] = run
+            continue
+        # The one that was looked at more often says more.
+        ahead, behind = sorted((other, run), key=lambda r: len(r.evaluations), reverse=True)
+        kept[key] = ahead
+        notes.append(
+            Note(
+                str(behind.path),
+                f"left out: the same configuration, seed and data as {ahead.path}; a copy is no "
+                "further seed.",
+            )
+        )
+    return Collection(list(kept.values()), notes)

@@ -1,0 +1,144 @@
+"""Learning curves: official success over gradient steps, and over the time that they took."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from goalsets.report import budget
+from goalsets.report.collect import RunRecord
+from goalsets.report.figures.drawing import Drawing, mark, place_legend
+from goalsets.report.published import published_learners
+from goalsets.report.results import Point, Results, in_order, official_points
+from goalsets.report.tables import Entry, Table, plain_name
+from goalsets.train.config import SCHEMES
+
+Curves = dict[tuple[str, str], list[tuple[RunRecord, list[Point]]]]
+"""Runs with their evaluations, by learner and scheme."""
+
+
+def draw_curves(results: Results) -> list[Drawing]:
+    """Draw a figure for each task that was evaluated, of the usual recipes."""
+    return [drawing for task in results.tasks if (drawing := _draw(results, task)) is not None]
+
+
+def curve_table(results: Results) -> Table:
+    """All evaluations of all runs, for the CSV file."""
+    return Table(
+        name="curves",
+        title="Learning curves",
+        caption="Every official evaluation of every run.",
+        columns=["run", "step", "success"],
+        rows=[
+            [Entry(str(run.path)), Entry(str(p.step)), Entry(f"{100 * p.success:.0f}")]
+            for run in results.runs
+            for p in official_points(run)
+        ],
+        records=[
+            {
+                "run": str(run.path),
+                "task": run.task,
+                "learner": run.config.learner,
+                "scheme": run.config.scheme,
+                "variant": results.variants[str(run.path)],
+                "seed": run.config.seed,
+                "step": point.step,
+                "seconds": point.seconds,
+                "success": 100 * point.success,
+                "episodes": point.episodes,
+            }
+            for run in results.runs
+            for point in official_points(run)
+        ],
+    )
+
+
+def _draw(results: Results, task: str) -> Drawing | None:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    curves: Curves = {}
+    for run in results.runs:
+        points = official_points(run)
+        if run.task == task and points and not results.variants[str(run.path)]:
+            key = (run.config.learner, run.config.scheme)
+            curves.setdefault(key, []).append((run, points))
+    if not curves:
+        return None
+    learners = in_order({learner for learner, _ in curves}, published_learners())
+    schemes = in_order({scheme for _, scheme in curves}, SCHEMES)
+    figure = Figure(figsize=(max(5.0, 1.2 + 2.5 * len(learners)), 5.0), layout="constrained")
+    axes = figure.subplots(2, len(learners), sharey=True, squeeze=False)
+    longest = max(p.seconds or 0 for group in curves.values() for _, ps in group for p in ps)
+    unit, seconds = ("minutes", 60) if longest > 180 else ("seconds", 1)
+    for column, learner in enumerate(learners):
+        for scheme in schemes:
+            runs = curves.get((learner, scheme), [])
+            _plot(axes[0, column], [[(p.step, p.success) for p in points] for _, points in runs],
+                  scheme)  # fmt: skip
+            timed = [
+                [(p.seconds / seconds, p.success) for p in points if p.seconds is not None]
+                for _, points in runs
+            ]
+            _plot(axes[1, column], timed, scheme, same_places=False)
+        axes[0, column].set_title(learner)
+        axes[0, column].set_xlabel("gradient steps")
+        axes[1, column].set_xlabel(f"{unit} of training")
+    for axis in axes.flat:
+        axis.set_ylim(-3, 104)
+        axis.set_xlim(left=0)
+        axis.set_yticks(range(0, 101, 25))
+        axis.locator_params(axis="x", nbins=4)
+        axis.xaxis.set_major_formatter("{x:,g}")
+        axis.grid()
+    figure.supylabel("official success, %", fontsize=9.5)
+    figure.suptitle(task, fontsize=10)
+    handles = [
+        Line2D([], [], color=mark(s).colour, marker=_marker(s), linestyle=mark(s).line, label=s)
+        for s in schemes
+    ]
+    place_legend(figure, handles)
+    runs = [run for group in curves.values() for run, _ in group]
+    counts = budget.seeds(len(group) for group in curves.values())
+    return Drawing(
+        f"curves-{plain_name(task)}",
+        f"Learning curves: {task}",
+        (
+            "Every mark is an official evaluation. Where there are several seeds, thin lines are "
+            "seeds and the thick one is their mean, at steps that all of them have. Times are "
+            "those of the training alone, on whatever machine it ran: compare only runs that ran "
+            f"side by side. Budget: {budget.training(runs)}; {counts}. {budget.PAPER}"
+        ),
+        figure,
+    )
+
+
+def _plot(
+    axis: Any,  # noqa: ANN401 - matplotlib's
+    seeds: Sequence[Sequence[tuple[float, float]]],
+    scheme: str,
+    *,
+    same_places: bool = True,
+) -> None:
+    """Plot the curves of a scheme: each seed, and the mean where it has a meaning."""
+    look = mark(scheme)
+    alone = len(seeds) == 1 or not same_places
+    for curve in seeds:
+        axis.plot(
+            [x for x, _ in curve], [100 * y for _, y in curve], color=look.colour,
+            linestyle=look.line, marker=_marker(scheme) if alone else None, markersize=4.5,
+            linewidth=1.5 if len(seeds) == 1 else 0.7, alpha=1.0 if len(seeds) == 1 else 0.6,
+        )  # fmt: skip
+    if alone or not seeds:
+        return
+    shared = set.intersection(*({x for x, _ in curve} for curve in seeds))
+    mean = [(x, statistics.fmean(dict(curve)[x] for curve in seeds)) for x in sorted(shared)]
+    axis.plot(
+        [x for x, _ in mean], [100 * y for _, y in mean], color=look.colour, linestyle=look.line,
+        marker=_marker(scheme), markersize=4.5, linewidth=1.8,
+    )  # fmt: skip
+
+
+def _marker(scheme: str) -> str:
+    return "X" if mark(scheme).marker == "|" else mark(scheme).marker

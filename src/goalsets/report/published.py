@@ -1,0 +1,52 @@
+"""The paper's own numbers, to stand beside ours; `published/README.md` says where they are from."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from dataclasses import dataclass
+from importlib import resources
+
+PROTOCOL = "200,000 steps × 8192, 5 seeds, 3 × 100 episodes a seed"
+"""How the paper came by its main table."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """Success in percent: mean and standard deviation over seeds."""
+
+    mean: float
+    std: float
+
+    def __str__(self) -> str:
+        """Such as `97 ± 2`."""
+        return f"{self.mean:.0f} ± {self.std:.0f}"
+
+
+@functools.cache
+def published_scores() -> dict[tuple[str, str, str], Published]:
+    """The main table, by learner, task and scheme."""
+    return {(row["learner"], row["task"], row["scheme"]): _number(row) for row in _read("main.csv")}
+
+
+def published_learners() -> list[str]:
+    """Learners in the order of the paper's table."""
+    return list(dict.fromkeys(learner for learner, _, _ in published_scores()))
+
+
+@functools.cache
+def published_predicates() -> dict[tuple[str, str, str, str], Published]:
+    """The table of many predicates, by learner, task, scheme and predicate."""
+    return {
+        (row["learner"], row["task"], row["scheme"], row["predicate"]): _number(row)
+        for row in _read("predicates.csv")
+    }
+
+
+def _number(row: dict[str, str]) -> Published:
+    return Published(float(row["mean"]), float(row["std"]))
+
+
+def _read(name: str) -> list[dict[str, str]]:
+    text = (resources.files("goalsets.report") / "published" / name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
