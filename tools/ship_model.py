@@ -1,9 +1,9 @@
 """Put a run's policy into the package: `python tools/ship_model.py RUN NAME`.
 
 What is shipped: the configuration, layout, frame and data description of the run, its last weights
-in half precision (what acts and what tells distances), and MODEL.md, its card. The results on the
-card are those of the shipped weights: they are copied to --measured first, and the records that
-`goalsets eval` and `goalsets suite run` left there are what the card is made of.
+in half precision (what acts and what tells distances), a few held-out states to take goals from,
+and MODEL.md, its card. The card's results are those of the shipped weights: the model is copied, and
+measured where records can be kept.
 
     python tools/ship_model.py RUN demo                        writes the model
     cp -r src/goalsets/train/models/demo runs/demo             what can be measured
@@ -19,13 +19,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from goalsets.data.paths import data_dir
+from goalsets.data.store import Store
 from goalsets.evaluate.stats import Rate
-from goalsets.train.run import MODELS, Run
+from goalsets.train.run import BANK, MODELS, Run
 
 LARGEST = 3_000_000
+BANK_SIZE = 200
 
 
 def main(source: str, name: str, *options: str) -> None:
@@ -41,6 +46,9 @@ def main(source: str, name: str, *options: str) -> None:
     with safe_open(run.weights(step), framework="pt") as file:
         kept = {n: file.get_tensor(n) for n in file.keys() if "target_" not in n}  # noqa: SIM118
         save_file({n: t.half() for n, t in kept.items()}, target, file.metadata())
+    states = np.asarray(Store.open(data_dir() / run.config.task).validation.observations)
+    drawn = np.random.default_rng(0).choice(len(states), BANK_SIZE, replace=False)
+    save_file({"states": torch.from_numpy(states[drawn])}, place / BANK)
     size = sum(f.stat().st_size for f in place.rglob("*") if f.is_file())
     assert size < LARGEST, f"{size:,} bytes are too many"
     print(f"{place}: {size:,} bytes, step {step}")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     run: Annotated[Path, tyro.conf.Positional],
     query: str = "task",
-    goal: str = "task",
+    goal: str | None = None,
     set: tuple[str, ...] = (),  # noqa: A002 - what people type
     task_id: int = 1,
     seed: int = 0,
@@ -39,7 +39,8 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
         query: What defines success, such as "block0_pos & block0_yaw:20deg".
         goal: The reference: task (the official goal of the start) or task:3; bank:17, a state of
             the validation split, or 'bank:block0_pos.z >= 0.6', one that satisfies a condition; or
-            a JSON file with all coordinates, or with some groups.
+            a JSON file with all coordinates, or with some groups. By default task; for a model that
+            comes with goalsets, bank:0 of the few held-out states that come with it.
         set: Edits of the reference: block0_pos=0.4,0.1,0.02 in observation units, eff_pos.z=6cm or
             block0_yaw=30deg in physical ones. Positions count from the layout's own origin.
         task_id: The official task that the episode starts from, 1 to 5.
@@ -72,10 +73,10 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
         layout,
         lambda wanted: start_episode(env, wanted, seed)[1],
         task_id,
-        lambda: _bank(store, task),
+        lambda: _bank(store, opened),
         seed,
     )
-    reference, source = finder.find(goal)
+    reference, source = finder.find(goal or ("bank:0" if opened.shipped else "task"))
     goals = GoalSet(edit_goal(reference, set, layout), asked)
     print(f"question   {asked}")
     print(f"goal       {source}{', edited' if set else ''}")
@@ -102,10 +103,14 @@ def _store(task: str, data: Path | None) -> Store | None:
         return None
 
 
-def _bank(store: Store | None, task: str) -> Any:  # noqa: ANN401 - an array
+def _bank(store: Store | None, run: Run) -> Any:  # noqa: ANN401 - an array
+    """Held-out states: those that come with a model, or the validation split."""
     from goalsets.cli.stores import find_store
 
-    return (store or find_store(task, None)).validation.observations
+    shipped = run.bank()
+    if shipped is not None:
+        return shipped
+    return (store or find_store(run.config.task, None)).validation.observations
 
 
 def _predicted(policy: Any, first: Any, goals: GoalSet, run: Run) -> str:  # noqa: ANN401

@@ -7,6 +7,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -14,19 +17,22 @@ if TYPE_CHECKING:
     from goalsets.evaluate.rollout import EpisodeSpec
     from goalsets.train.run import Run
 
+Floats = NDArray[np.float32]
+
 TASK = "cube-single-noisy-v0"
 EPISODES, STEPS = 100, 3_000
-ASKED = 10
-"""Episodes for each question."""
+ASKED, ASKED_FIRST = 10, 5
+"""Episodes for each question, to the new policy and to the shipped one."""
 _PICTURES = 4
 
 
 def quickstart(output: Path = Path("runs/quickstart")) -> None:
-    """Train one policy for a simulated robot arm from scratch, and ask it three questions.
+    """Ask a policy that comes with goalsets three questions, then train one from scratch.
 
-    Collects a small log of scripted, noisy play with a real MuJoCo robot arm, trains GCBC with
-    goal-set relabeling on it, and asks for the cube here, the cube up in the air, and the hand
-    there: three questions, one policy. A few minutes on two cores; stopped, it continues.
+    First the shipped model answers. Then scripted, noisy play with a real MuJoCo robot arm is
+    collected, GCBC with goal-set relabeling is trained on it, and asked for the cube here, the
+    cube up in the air, and the hand there: three questions, one policy. A few minutes on two
+    cores; stopped, it continues.
 
     Args:
         output: Where to put the data, the run and the answers.
@@ -35,6 +41,9 @@ def quickstart(output: Path = Path("runs/quickstart")) -> None:
 
     console = Console(stderr=True)
     start = time.perf_counter()
+    print("First, a policy that comes with goalsets, for a simulated robot arm. Three questions:")
+    _ask_demo(console)
+    print("Now one of your own, from nothing.")
     print(f"1. A scripted robot arm plays with a cube: {EPISODES} episodes, with no goal in mind.")
     store = _collect(output / "data", console)
     transitions = store.train.num_transitions
@@ -43,14 +52,23 @@ def quickstart(output: Path = Path("runs/quickstart")) -> None:
     print("   time a random query says which of its coordinates matter.")
     run = _train(store, output / "run", console)
     print("3. Three questions to the same policy.")
-    questions = _questions(store)
-    _ask(run, questions, console)
+    questions = _questions(np.asarray(store.validation.observations), ASKED)
+    _ask(run.path, questions, console)
     _draw(run, questions, output / "answers.png")
     print()
     minutes = (time.perf_counter() - start) / 60
     print(f"That took {minutes:.1f} minutes. The policy is in {run.path}:")
     print(f'  policy = goalsets.load("{run.path}")')
     print('  action = policy.act(observation, goal, "cube_pos & eff_yaw:20deg")')
+
+
+def _ask_demo(console: Console) -> None:
+    from goalsets.train.run import Run
+
+    demo = Run.open("demo")
+    states = demo.bank()
+    assert states is not None
+    _ask(demo.path, _questions(states, ASKED_FIRST), console)
 
 
 def _collect(place: Path, console: Console) -> Store:
@@ -85,12 +103,12 @@ def _train(store: Store, place: Path, console: Console) -> Run:
         return train(config, store, place, resume=True, watch=screen)
 
 
-def _ask(run: Run, questions: dict[str, list[EpisodeSpec]], console: Console) -> None:
+def _ask(run: Path, questions: dict[str, list[EpisodeSpec]], console: Console) -> None:
     from goalsets.evaluate.rollout import roll_out
     from goalsets.evaluate.stats import Rate
 
     specs = [spec for asked in questions.values() for spec in asked]
-    results = dict(roll_out(run.path, None, specs, say=console.print))
+    results = dict(roll_out(run, None, specs, say=console.print))
     for text, asked in questions.items():
         rate = Rate.of([results[spec].success for spec in asked])
         steps = [results[spec].steps for spec in asked if results[spec].success]
@@ -99,28 +117,25 @@ def _ask(run: Run, questions: dict[str, list[EpisodeSpec]], console: Console) ->
         print(f"   {text:44} {asked[0].query:10} reached {often}{pace}")
 
 
-def _questions(store: Store) -> dict[str, list[EpisodeSpec]]:
-    """Episodes by what they ask; references are states of the validation episodes."""
-    import numpy as np
-
+def _questions(states: Floats, count: int) -> dict[str, list[EpisodeSpec]]:
+    """So many episodes of each question; references are held-out states `[N, D]`."""
     from goalsets.envs.tasks import TASKS
     from goalsets.evaluate.official import official_specs
     from goalsets.evaluate.rollout import EpisodeSpec
 
     layout = TASKS[TASK].layout
-    states = np.asarray(store.validation.observations)
     height = states[:, layout.group("block0_pos").indices[2]]
     rng = np.random.default_rng(0)
 
     def ask(query: str, bank: np.ndarray) -> list[EpisodeSpec]:
-        rows = rng.choice(len(bank), ASKED, replace=False)
+        rows = rng.choice(len(bank), count, replace=False)
         return [
             EpisodeSpec(TASK, 1 + i % 5, 2_000_000 + i, query, tuple(map(float, bank[row])))
             for i, row in enumerate(rows)
         ]
 
     return {
-        "put the cube there (the official goals)": official_specs(TASK, ASKED // 5),
+        "put the cube there (the official goals)": official_specs(TASK, count // 5),
         "hold the cube up in the air, there": ask("cube_pos", states[height > 0.6]),
         "hand there, whatever the cube does": ask("ee_pos", states),
     }
@@ -130,7 +145,6 @@ def _draw(run: Run, questions: dict[str, list[EpisodeSpec]], path: Path) -> None
     """One episode of each question, as a row of pictures with the goal in the corner."""
     os.environ.setdefault("MUJOCO_GL", "egl")  # no display is needed
     import matplotlib.pyplot as plt
-    import numpy as np
 
     from goalsets.core import GoalSet, Query
     from goalsets.envs.tasks import TASKS

@@ -20,7 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
@@ -37,6 +39,7 @@ CONFIG = "config.json"
 DATA, EVALUATIONS = "data.json", "evaluations.jsonl"
 MODELS = Path(__file__).parent / "models"
 """Where the models are that come with goalsets."""
+BANK = "bank.safetensors"
 _LAYOUT, _FRAME, _WEIGHTS = "layout.json", "frame.safetensors", "weights"
 
 
@@ -113,6 +116,14 @@ class Run:
     def shipped(self) -> bool:
         """Whether it comes with goalsets: it can act, and nothing is written to it."""
         return self.path.parent == MODELS
+
+    def bank(self) -> NDArray[np.float32] | None:
+        """Held-out states `[N, D]` to take goals from without the data; few runs have them."""
+        path = self.path / BANK
+        if not path.exists():
+            return None
+        with safe_open(path, framework="np") as file:
+            return file.get_tensor("states")
 
     @property
     def checkpoint(self) -> Path:
