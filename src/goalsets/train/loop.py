@@ -26,6 +26,10 @@ class DivergedError(GoalsetsError):
     """The loss is not a number any more."""
 
 
+class StoppedError(GoalsetsError):
+    """Somebody asked to stop; the checkpoint is of the last step that was taken."""
+
+
 class Trainer:
     """Trains a learner, and can be stopped at any moment.
 
@@ -72,12 +76,15 @@ class Trainer:
         self,
         until: int | None = None,
         on_step: Callable[[int, dict[str, float]], None] | None = None,
+        stop: Callable[[], bool] | None = None,
     ) -> None:
         """Train up to a step, all of them by default.
 
         Args:
             until: The step to stop at.
             on_step: Called with the step and its metrics whenever they are recorded.
+            stop: Asked after every step; once it says yes, a checkpoint is written and
+                `StoppedError` raised.
         """
         last = self.config.steps if until is None else min(until, self.config.steps)
         start, before = time.perf_counter(), self.progress.seconds
@@ -93,8 +100,11 @@ class Trainer:
                     log.record(step, self.progress.seconds, found)
                 if on_step is not None:
                     on_step(step, found)
-            if step % self.checkpoint_every == 0 or step == last:
+            stopped = stop is not None and stop()
+            if step % self.checkpoint_every == 0 or step == last or stopped:
                 self._save()
+            if stopped:
+                raise StoppedError(f"stopped at step {step:,} of {self.config.steps:,}.")
 
     def step(self) -> dict[str, torch.Tensor]:
         """Take one gradient step, and return what there is to log."""

@@ -61,6 +61,7 @@ def train(
     pace: Pace | None = None,
     watch: Watch | None = None,
     more_logs: Callable[[Run], Sequence[Log]] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Run:
     """Train, from the start or from the last checkpoint.
 
@@ -72,6 +73,8 @@ def train(
         pace: How often to log, to checkpoint and to keep weights.
         watch: Told how it gets on.
         more_logs: Where else metrics go.
+        stop: Asked after every step; once it says yes, a checkpoint is written and
+            `goalsets.train.loop.StoppedError` raised.
     """
     pace = pace or Pace()
     frame = make_frame(config, store)
@@ -93,7 +96,7 @@ def train(
     try:
         for mark in pace.marks(config.steps):
             if mark > after or not run.weights(mark).exists():
-                trainer.run(until=mark, on_step=_tell(watch, trainer))
+                trainer.run(until=mark, on_step=_tell(watch, trainer), stop=stop)
                 # A checkpoint further on than this mark means its weights are gone for good.
                 if trainer.progress.step == mark:
                     run.keep_weights(trainer.learner, trainer.progress)
