@@ -182,10 +182,10 @@ class Claim:
         return lock(file)
 
 
-def lock(file: IO[str]) -> bool:
+def lock(file: IO[str], *, wait: bool = False) -> bool:
     """Lock a file against other processes, as long as it is open; False if another has it."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError as error:
         # Where the file system has no locks, the signature must do.
         return error.errno not in (errno.EWOULDBLOCK, errno.EACCES)
