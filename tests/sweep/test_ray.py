@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from goalsets.data.store import Store
 from goalsets.sweep import survey
 from goalsets.sweep.collect import SCRATCH
 from goalsets.sweep.drive import run_sweep
-from goalsets.sweep.grid import Sweep
+from goalsets.sweep.files import write_sweep
 from goalsets.sweep.ray import OBJECT_STORE, RayEngine
 from goalsets.sweep.state import read_status
 from goalsets.sweep.survey import RUNS
@@ -27,6 +28,8 @@ from tests.sweep import noop
 from tests.sweep.conftest import TASK, small
 from tests.sweep.test_local import assert_same_runs, wait_for, worked
 
+NODE = {"object_store_memory": OBJECT_STORE, "node_ip_address": "127.0.0.1"}
+
 # One cluster at a time on a machine.
 pytestmark = [
     pytest.mark.xdist_group("ray"),
@@ -35,27 +38,30 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def cluster(data_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("scratch")
+
+
+@pytest.fixture(scope="module")
+def cluster(data_home: Path, scratch: Path) -> Iterator[Any]:
     """A head that runs nothing, and two nodes with one processor each."""
     ray = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
-    monkeypatch.setenv(SCRATCH, str(tmp_path / "scratch"))
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))  # nodes import tests.sweep
-    memory = {"object_store_memory": OBJECT_STORE, "node_ip_address": "127.0.0.1"}
-    made = Cluster(
-        initialize_head=True,
-        head_node_args={"num_cpus": 0, "include_dashboard": False, **memory},
-    )
-    for _ in range(2):
-        made.add_node(num_cpus=1, **memory)
-    ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
-    try:
-        yield made
-    finally:
-        ray.shutdown()
-        made.shutdown()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SCRATCH, str(scratch))
+        patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))  # nodes import tests.sweep
+        head = {"num_cpus": 0, "include_dashboard": False, **NODE}
+        made = Cluster(initialize_head=True, head_node_args=head)
+        for _ in range(2):
+            made.add_node(num_cpus=1, **NODE)
+        ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
+        try:
+            yield made
+        finally:
+            ray.shutdown()
+            made.shutdown()
 
 
 @pytest.mark.full
@@ -70,19 +76,21 @@ def test_failures_stay_with_their_run(cluster: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.full
-def test_runs_are_collected_where_nothing_is_shared(cluster: Any, tmp_path: Path) -> None:
+def test_runs_are_collected_where_nothing_is_shared(
+    cluster: Any, tmp_path: Path, scratch: Path
+) -> None:
     sweep = small(seeds=(0, 1, 2))
     place = tmp_path / "sweep"
     engine = RayEngine(storage="collect", do=noop.with_data)
     assert run_sweep(sweep, place, engine).complete
     assert worked(place, sweep) == [1, 1, 1]
     # The data came once to each node that worked, and went to no other place.
-    nodes = {path.name for path in (tmp_path / "scratch").iterdir()}
-    copies = list((tmp_path / "scratch").glob("*/data/*/store.json"))
+    nodes = {path.name for path in scratch.iterdir()}
+    copies = list(scratch.glob("*/data/*/store.json"))
     assert len(copies) == len(nodes) <= 2
     original = Store.open(Path(os.environ["GOALSETS_DATA"]) / TASK).fingerprint
     assert all(Store.open(copy.parent).fingerprint == original for copy in copies)
-    assert not list((tmp_path / "scratch").glob("*/runs/*/*"))
+    assert not list(scratch.glob("*/runs/*/*"))
 
 
 @pytest.mark.slow
@@ -90,8 +98,10 @@ def test_runs_are_collected_where_nothing_is_shared(cluster: Any, tmp_path: Path
 def test_a_worker_and_a_node_that_die_change_nothing(
     cluster: Any, tmp_path: Path, data_home: Path, storage: Any
 ) -> None:
-    overrides = {"steps": 3_000, "batch_size": 32, "hidden": 32}
-    sweep = small(seeds=(0, 1, 2), overrides=(overrides,), pace=Pace(100, 100))
+    while len(cluster.worker_nodes) < 2:  # this test uses them up
+        cluster.add_node(num_cpus=1, **NODE)
+    overrides = {"steps": 1_000, "batch_size": 32, "hidden": 32}
+    sweep = small(seeds=(0, 1, 2), overrides=(overrides,), pace=Pace(50, 25))
     reference, place = tmp_path / "undisturbed", tmp_path / "sweep"
     store = Store.open(data_home / TASK)
     for job in sweep.jobs():
@@ -103,7 +113,6 @@ def test_a_worker_and_a_node_that_die_change_nothing(
         os.kill(read_status(first).pid, signal.SIGKILL)
         wait_for((second / CHECKPOINT).exists, 120)
         victim = node_of(cluster, read_status(second).pid)
-        cluster.add_node(num_cpus=1, object_store_memory=OBJECT_STORE)
         cluster.remove_node(victim, allow_graceful=False)
 
     thread = threading.Thread(target=disturb)
@@ -128,8 +137,8 @@ def node_of(cluster: Any, pid: int) -> Any:
 
 @pytest.mark.slow
 def test_stop_leaves_checkpoints(cluster: Any, tmp_path: Path) -> None:
-    overrides = {"steps": 20_000, "batch_size": 32, "hidden": 32}
-    sweep = small(seeds=(0, 1, 2), overrides=(overrides,), pace=Pace(50, 100_000))
+    overrides = {"steps": 100_000, "batch_size": 32, "hidden": 32}
+    sweep = small(seeds=(0, 1, 2), overrides=(overrides,), pace=Pace(50, 200_000))
     engine = RayEngine()
     first = tmp_path / RUNS / sweep.jobs()[0].name
 
@@ -149,10 +158,16 @@ def test_stop_leaves_checkpoints(cluster: Any, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_cluster_of_ones_own(tmp_path: Path) -> None:
-    ray = pytest.importorskip("ray")
-    sweep: Sweep = dataclasses.replace(small(), seeds=(0,))
-    try:
-        assert run_sweep(sweep, tmp_path, RayEngine()).complete
-        assert {node["NodeManagerAddress"] for node in ray.nodes()} == {"127.0.0.1"}
-    finally:
-        ray.shutdown()
+    pytest.importorskip("ray")
+    write_sweep(small(seeds=(0,)), tmp_path / "small.yaml")
+    words = ["sweep", str(tmp_path / "small.yaml"), "-o", str(tmp_path / "sweep")]
+    done = subprocess.run(
+        [sys.executable, "-m", "goalsets", *words, "--engine", "ray"],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "[1/1] done" in done.stderr
+    assert survey(tmp_path / "sweep").counts == {"done": 1}

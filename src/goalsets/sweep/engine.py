@@ -39,7 +39,7 @@ class Engine(Protocol):
         ...
 
 
-def give_up(assignment: Assignment, how: str, duties: str) -> list[Ended]:
+def give_up(assignment: Assignment, how: str) -> list[Ended]:
     """Mark the runs of an assignment as failed whose workers died again and again."""
     reason = f"its worker died {RETRIES + 1} times; the last time {how}."
     ended: list[Ended] = []
@@ -48,7 +48,9 @@ def give_up(assignment: Assignment, how: str, duties: str) -> list[Ended]:
         before = read_status(directory)
         status = before or Status("failed", steps=job.config.steps)
         if before is None or before.state == "running":
-            status = dataclasses.replace(status, state="failed", reason=reason, duties=duties)
+            status = dataclasses.replace(
+                status, state="failed", reason=reason, duties=assignment.duties.digest
+            )
             write_status(directory, status)
         ended.append(Ended(job, "failed", reason))
     return ended

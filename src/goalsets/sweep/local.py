@@ -135,7 +135,7 @@ class LocalEngine:
         if self._stopping:
             yield from (Ended(job, "stopped", how) for job in assignment.jobs)
         elif self._deaths[name] > RETRIES:
-            yield from give_up(assignment, f"by {how}", assignment.duties.digest)
+            yield from give_up(assignment, f"by {how}")
         else:
             self._say(f"the worker of {name} died ({how}); the run is resumed.")
             todo.appendleft(assignment)

@@ -67,6 +67,7 @@ class RayEngine:
                 ray.init(address=address, **quiet)
                 return
             ray.init(
+                address="local",  # not one that happens to run here
                 num_cpus=available_cores(),
                 object_store_memory=OBJECT_STORE,
                 include_dashboard=False,
@@ -81,6 +82,10 @@ class RayEngine:
         """How many assignments the cluster has processors for, as it is now."""
         cpus = self._ray.cluster_resources().get("CPU", 1)
         return max(1, int(cpus) // self.threads)
+
+    def close(self) -> None:
+        """Leave the cluster; one that we started ends."""
+        self._ray.shutdown()
 
     def stop(self) -> None:
         """Let runs write a checkpoint and end, and begin no others."""
@@ -142,7 +147,7 @@ class RayEngine:
             yield from (Ended(job, outcome, text) for job in assignment.jobs)
         except exceptions.RayError as error:
             how = str(error).strip().splitlines()[0]
-            yield from give_up(assignment, f"with {type(error).__name__}: {how}", "")
+            yield from give_up(assignment, f"with {type(error).__name__}: {how}")
 
 
 _TOKEN = ".shared"
