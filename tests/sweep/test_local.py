@@ -350,3 +350,20 @@ def test_a_run_of_a_sweep_is_an_ordinary_run(
     drive(more, place)
     assert [r["step"] for r in run.evaluations() if r["kind"] == "official"] == [30, 40, 20]
     assert json.loads((run.path / "status.json").read_text())["attempts"] == 2
+
+
+@pytest.mark.full
+def test_seeds_together(tmp_path: Path, undisturbed: tuple[Sweep, Path]) -> None:
+    sweep, reference = undisturbed
+    engine = LocalEngine(processes=1)
+    summary = run_sweep(sweep, tmp_path, engine, seeds_together=True)
+    assert summary.outcomes == {"done": 3}
+    for job in sweep.jobs():
+        alone, together = (
+            load_file(place / RUNS / job.name / f"weights/step-{job.config.steps}.safetensors")
+            for place in (reference, tmp_path)
+        )
+        for name, value in alone.items():
+            torch.testing.assert_close(value, together[name], rtol=1e-3, atol=1e-3)
+    # It is the same run, by the same name: apart, nothing is left to do.
+    assert drive(sweep, tmp_path).outcomes == {}

@@ -25,6 +25,7 @@ from goalsets.sweep.prepare import Prepared, prepare_data, prepare_suites
 from goalsets.sweep.state import lock
 from goalsets.sweep.survey import RUNS, SWEEP, duties_of, survey
 from goalsets.sweep.work import Assignment, Ended, Outcome
+from goalsets.train.together import check_stackable
 
 DRIVER = "driver.json"
 
@@ -143,6 +144,9 @@ def _assign(
     groups: dict[str, list[Job]] = {}
     for job in jobs:
         groups.setdefault(job.group if together else job.name, []).append(job)
+    if together:
+        for group in groups.values():
+            check_stackable([job.config for job in group])
     prepared: dict[str, Prepared] = {}
     for group in groups.values():
         task = group[0].config.task

@@ -135,9 +135,14 @@ def work(assignment: Assignment, stop: Stop, place: Place) -> list[Ended]:
     import torch
 
     torch.set_num_threads(assignment.threads)
+    settled: dict[str, Ended] = {}
     if len(assignment.jobs) > 1:
-        raise NotImplementedError
-    return [_work_on(job, assignment, stop, place) for job in assignment.jobs]
+        from goalsets.sweep.seeds import train_seeds
+
+        settled = train_seeds(assignment, stop, place)
+    return [
+        settled.get(job.name) or _work_on(job, assignment, stop, place) for job in assignment.jobs
+    ]
 
 
 def _work_on(job: Job, assignment: Assignment, stop: Stop, place: Place) -> Ended:
@@ -160,7 +165,7 @@ def attempt(
             job.config.steps,
             lambda: place.synchronise(job),
         )
-        with claim, _logged(directory / LOG):
+        with claim, logged(directory / LOG):
             outcome, reason = _judge(claim, do)
             claim.end(outcome, reason)
     except ClaimLostError as error:
@@ -271,7 +276,7 @@ def evaluate(assignment: Assignment, claim: Claim, stop: Stop, place: Place) -> 
 
 
 @contextlib.contextmanager
-def _logged(path: Path) -> Iterator[None]:
+def logged(path: Path) -> Iterator[None]:
     """Let what a run prints, and its last words, go to its own log."""
     with path.open("a", encoding="utf-8") as log:
         log.write(time.strftime("--- %Y-%m-%d %H:%M:%S\n"))

@@ -10,6 +10,7 @@ from typing import Protocol
 from goalsets.core import GoalsetsError, StateLayout
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.store import Store
+from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tasks import TASKS
 from goalsets.train.build import Frame, draw_bank, make_learner, make_sampler
 from goalsets.train.checkpoint import CHECKPOINT, Progress
@@ -77,20 +78,8 @@ def train(
             `goalsets.train.loop.StoppedError` raised.
     """
     pace = pace or Pace()
-    frame = make_frame(config, store)
-    run = _open(config, frame, store, directory, resume=resume)
-    data = frame.normaliser.apply(store.train)
-    trainer = Trainer(
-        config,
-        make_learner(config, frame, draw_bank(config, data)),
-        make_sampler(config, frame, data),
-        directory,
-        log_every=pace.log_every,
-        checkpoint_every=pace.checkpoint_every,
-    )
+    run, trainer = prepare(config, store, directory, pace=pace, resume=resume, more_logs=more_logs)
     after = trainer.progress.step
-    more = more_logs(run) if more_logs is not None else ()
-    trainer.logs = [CsvLog(directory, after), TensorBoardLog(directory, after), *more]
     if watch is not None:
         watch.begin(run, trainer.progress)
     try:
@@ -106,6 +95,46 @@ def train(
         for log in trainer.logs:
             log.close()
     return run
+
+
+def prepare(
+    config: TrainConfig,
+    store: Store,
+    directory: Path,
+    *,
+    pace: Pace,
+    resume: bool,
+    frame: Frame | None = None,
+    data: Trajectories | None = None,
+    more_logs: Callable[[Run], Sequence[Log]] | None = None,
+) -> tuple[Run, Trainer]:
+    """Open a run directory, and put the trainer together that goes on where it is.
+
+    Args:
+        config: The run.
+        store: The data.
+        directory: The run directory.
+        pace: How often to log and to checkpoint.
+        resume: Continue what is there.
+        frame: What is known of the data, if somebody knows it already.
+        data: The standardised data, likewise.
+        more_logs: Where else metrics go.
+    """
+    frame = frame or make_frame(config, store)
+    run = _open(config, frame, store, directory, resume=resume)
+    data = frame.normaliser.apply(store.train) if data is None else data
+    trainer = Trainer(
+        config,
+        make_learner(config, frame, draw_bank(config, data)),
+        make_sampler(config, frame, data),
+        directory,
+        log_every=pace.log_every,
+        checkpoint_every=pace.checkpoint_every,
+    )
+    after = trainer.progress.step
+    more = more_logs(run) if more_logs is not None else ()
+    trainer.logs = [CsvLog(directory, after), TensorBoardLog(directory, after), *more]
+    return run, trainer
 
 
 def make_frame(config: TrainConfig, store: Store) -> Frame:
