@@ -33,6 +33,9 @@ from goalsets.train.session import Pace, train
 from tests.sweep import noop
 from tests.sweep.conftest import TASK, small
 
+# Each starts processes that import everything: seconds here, minutes on a busy machine.
+pytestmark = pytest.mark.timeout(300)
+
 
 def drive(
     sweep: Sweep, place: Path, do: Work = work, processes: int = 1, **options: object
@@ -128,6 +131,7 @@ def test_work_that_cannot_begin_fails(tmp_path: Path) -> None:
     drive(small(seeds=(0,)), tmp_path, noop.clueless, watch=Watch())
     assert [one.outcome for one in ended] == ["failed"]
     assert "no idea what to do" in ended[0].reason
+    assert survey(tmp_path).counts == {"failed": 1}
 
 
 @pytest.mark.full
@@ -183,7 +187,7 @@ def test_standing_of_a_run(tmp_path: Path) -> None:
 def test_time_left_is_that_of_runs_of_the_same_kind(tmp_path: Path) -> None:
     sweep = small(seeds=(0, 1, 2))
     assert survey(tmp_path, sweep).seconds_left(1) is None
-    drive(sweep, tmp_path, noop.nothing, only=("*-s0",))
+    assert drive(sweep, tmp_path, noop.nothing, only=("*-s0",)).outcomes == {"done": 1}
     done = tmp_path / RUNS / sweep.jobs()[0].name
     write_status(done, dataclasses.replace(read_status(done), seconds=100.0))
     running = tmp_path / RUNS / sweep.jobs()[1].name
@@ -213,8 +217,8 @@ def wait_for(true: object, seconds: float = 60.0) -> None:
 @pytest.fixture(scope="session")
 def undisturbed(data_home: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Sweep, Path]:
     """A sweep, and its runs as `goalsets train` makes them, without engine or driver."""
-    overrides = {"steps": 500, "batch_size": 32, "hidden": 32}
-    sweep = small(seeds=(0, 1, 2), overrides=(overrides,), pace=Pace(20, 25))
+    overrides = {"steps": 300, "batch_size": 32, "hidden": 32}
+    sweep = small(seeds=(0, 1, 2), overrides=(overrides,), pace=Pace(10, 15))
     place = tmp_path_factory.mktemp("undisturbed")
     store = Store.open(data_home / TASK)
     for job in sweep.jobs():
@@ -269,7 +273,7 @@ def test_a_worker_that_is_killed_is_resumed(
 def test_ctrl_c_stops_with_a_checkpoint(tmp_path: Path, undisturbed: tuple[Sweep, Path]) -> None:
     sweep, reference = undisturbed
     # There is no other moment for a checkpoint than the stop.
-    sweep = dataclasses.replace(sweep, seeds=(2,), pace=Pace(20, 100_000))
+    sweep = dataclasses.replace(sweep, seeds=(2,), pace=Pace(10, 100_000))
     place = tmp_path / "stopped"
     run = place / RUNS / sweep.jobs()[0].name
     driver = start_driver(sweep, place)
@@ -280,7 +284,7 @@ def test_ctrl_c_stops_with_a_checkpoint(tmp_path: Path, undisturbed: tuple[Sweep
     assert "the same command continues" in err
     status = read_status(run)
     assert status.state == "stopped"
-    assert 20 <= status.step < 500
+    assert 10 <= status.step < 300
     assert (run / CHECKPOINT).exists()
     assert drive(sweep, place).complete
     assert_same_runs(reference, place, sweep)

@@ -41,16 +41,18 @@ class Engine(Protocol):
 
 def give_up(assignment: Assignment, how: str) -> list[Ended]:
     """Mark the runs of an assignment as failed whose workers died again and again."""
-    reason = f"its worker died {RETRIES + 1} times; the last time {how}."
+    return mark_failed(assignment, f"its worker died {RETRIES + 1} times; the last time {how}.")
+
+
+def mark_failed(assignment: Assignment, reason: str) -> list[Ended]:
+    """Mark the runs of an assignment as failed whose workers could not do so themselves."""
     ended: list[Ended] = []
     for job in assignment.jobs:
         directory = assignment.runs / job.name
-        before = read_status(directory)
-        status = before or Status("failed", steps=job.config.steps)
-        if before is None or before.state == "running":
-            status = dataclasses.replace(
-                status, state="failed", reason=reason, duties=assignment.duties.digest
-            )
-            write_status(directory, status)
+        before = read_status(directory) or Status("running", steps=job.config.steps)
+        if before.state == "running":
+            duties = assignment.duties.digest
+            failed = dataclasses.replace(before, state="failed", reason=reason, duties=duties)
+            write_status(directory, failed)
         ended.append(Ended(job, "failed", reason))
     return ended

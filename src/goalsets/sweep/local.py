@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from goalsets.sweep.engine import RETRIES, give_up
+from goalsets.sweep.engine import RETRIES, give_up, mark_failed
 from goalsets.sweep.grid import SweepError
 from goalsets.sweep.work import Assignment, Ended, SamePlace, Work, work
 from goalsets.workers import WORKER_ENVIRONMENT, available_cores, environment, silence
@@ -97,11 +97,12 @@ class LocalEngine:
     ) -> Iterator[Ended]:
         worker = crew[connection]
         try:
-            ended: list[Ended] = connection.recv()
+            answer: list[Ended] | str = connection.recv()
         except (EOFError, OSError):
             del crew[connection]
             yield from self._bury(worker, todo)
             return
+        ended = mark_failed(worker.assignment, answer) if isinstance(answer, str) else answer
         if todo and not self._stopping:
             worker.assignment = todo.popleft()
             with contextlib.suppress(OSError):  # its death is seen when it does not answer
@@ -163,12 +164,11 @@ def _serve(connection: Connection, do: Work) -> None:
         except (EOFError, OSError):
             return
         try:
-            ended = do(assignment, stopping.is_set, place)
-        except Exception:  # not the run's own: its status is as it was
-            reason = traceback.format_exc()
-            ended = [Ended(job, "failed", reason) for job in assignment.jobs]
+            answer = do(assignment, stopping.is_set, place)
+        except Exception:  # it went wrong before the run was claimed: its status is as it was
+            answer = traceback.format_exc()
         try:
-            connection.send(ended)
+            connection.send(answer)
         except OSError:
             return
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from goalsets.sweep.collect import CollectedPlace, Head
-from goalsets.sweep.engine import RETRIES, give_up
+from goalsets.sweep.engine import RETRIES, give_up, mark_failed
 from goalsets.sweep.grid import SweepError
 from goalsets.sweep.work import Assignment, Ended, Place, SamePlace, Work, work
 from goalsets.workers import WORKER_ENVIRONMENT, available_cores, silence
@@ -142,9 +142,10 @@ class RayEngine:
         except exceptions.TaskCancelledError:
             yield from (Ended(job, "stopped") for job in assignment.jobs)
         except exceptions.RayTaskError as error:
-            text = str(error.cause) if self._stopping else str(error)
-            outcome = "stopped" if self._stopping else "failed"
-            yield from (Ended(job, outcome, text) for job in assignment.jobs)
+            if self._stopping:
+                yield from (Ended(job, "stopped") for job in assignment.jobs)
+            else:
+                yield from mark_failed(assignment, str(error))
         except exceptions.RayError as error:
             how = str(error).strip().splitlines()[0]
             yield from give_up(assignment, f"with {type(error).__name__}: {how}")
