@@ -2,8 +2,8 @@
 
 What is shipped: the configuration, layout, frame and data description of the run, its last weights
 in half precision (what acts and what tells distances), a few held-out states to take goals from,
-and MODEL.md, its card. The card's results are those of the shipped weights: the model is copied, and
-measured where records can be kept.
+and MODEL.md, its card. The card's results are those of the shipped weights: the model is copied
+and measured where records can be kept.
 
     python tools/ship_model.py RUN demo                        writes the model
     cp -r src/goalsets/train/models/demo runs/demo             what can be measured

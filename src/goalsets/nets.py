@@ -12,6 +12,7 @@ its weights, which is what an actor that climbs a critic needs.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 from collections.abc import Iterator
@@ -27,6 +28,25 @@ from torch.nn import functional as F
 HIDDEN = 256
 GOAL_LAYERS = 2
 TRUNK_LAYERS = 4
+
+
+_plain_graph = False
+
+
+@contextlib.contextmanager
+def plain_graph() -> Iterator[None]:
+    """Leave gradients to autograd inside: slower, and open to the transforms of `torch.func`."""
+    global _plain_graph  # noqa: PLW0603 - it is for a block of code, as gradients themselves are
+    before, _plain_graph = _plain_graph, True
+    try:
+        yield
+    finally:
+        _plain_graph = before
+
+
+def has_plain_graph() -> bool:
+    """Whether we are inside `plain_graph`."""
+    return _plain_graph
 
 
 class Dense(nn.Module):
@@ -61,10 +81,12 @@ class MLP(nn.Module):
     def forward(self, x: Tensor, frozen: bool = False) -> Tensor:
         """`[E or 1, B, in]` gives `[E, B, out]`."""
         weights = [p.detach() if frozen else p for p in self.parameters()]
-        if torch.is_grad_enabled():
+        if torch.is_grad_enabled() and not _plain_graph:
             return _Chain.apply(x, *weights)  # pyright: ignore[reportReturnType]
         for weight, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
-            x = torch.ops.aten.gelu_(_affine(x, weight, bias))  # nobody needs what went in
+            x = _affine(x, weight, bias)
+            # Without a graph, nobody needs what went in.
+            x = F.gelu(x) if _plain_graph else torch.ops.aten.gelu_(x)
         return _affine(x, *weights[-2:])
 
 

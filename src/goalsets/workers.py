@@ -124,7 +124,7 @@ class Crew(Generic[Job, Answer]):
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(target=_work, args=(theirs, *self._start), daemon=True)
-        with _environment(WORKER_ENVIRONMENT):
+        with environment(WORKER_ENVIRONMENT):
             process.start()
         # As long as we held their end too, we would not see it close.
         theirs.close()
@@ -196,7 +196,7 @@ def _dismiss(worker: _Worker[Any]) -> None:
 
 
 @contextlib.contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
+def environment(variables: dict[str, str]) -> Iterator[None]:
     """Environment variables for processes that start inside."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)

@@ -21,6 +21,8 @@ def main(args: Sequence[str] | None = None) -> None:
             _run(_suite_verbs(), words[1:], "goalsets suite", _SUITE)
         elif words[:2] == ["tasks", "show"]:
             _show_task(words[2:])
+        elif words[:2] == ["sweep", "status"]:
+            _sweep_status(words[2:])
         else:
             _run(_verbs(), words, "goalsets", _GOALSETS)
     except GoalsetsError as error:
@@ -57,6 +59,15 @@ def _show_task(words: list[str]) -> None:
     tyro.cli(show, prog="goalsets tasks show", args=words, config=_config())
 
 
+def _sweep_status(words: list[str]) -> None:
+    """Run `goalsets sweep status`: a verb under one that also works by itself."""
+    import tyro
+
+    from goalsets.cli.sweep_status import status
+
+    tyro.cli(status, prog="goalsets sweep status", args=words, config=_config())
+
+
 def _config() -> tuple[Any, ...]:
     import tyro
 
@@ -69,7 +80,7 @@ def _config() -> tuple[Any, ...]:
 
 
 def _verbs() -> Verbs:
-    from goalsets.cli import ask, distance, query, quickstart, report, tasks, train
+    from goalsets.cli import ask, distance, query, quickstart, report, sweep, tasks, train
     from goalsets.cli import eval as evaluation
 
     return {
@@ -81,6 +92,7 @@ def _verbs() -> Verbs:
         "quickstart": quickstart.quickstart,
         "report": report.report,
         "suite": suite,
+        "sweep": sweep.sweep,
         "tasks": tasks.tasks,
         "train": train.train,
     }

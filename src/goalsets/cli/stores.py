@@ -1,4 +1,4 @@
-"""Where the command line finds the data of a task."""
+"""The data of a task, for the command line, which says on standard error what it had to make."""
 
 from __future__ import annotations
 
@@ -6,54 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goalsets.core import GoalsetsError
-
 if TYPE_CHECKING:
     from goalsets.data.store import Store
 
 
 def find_store(task: str, data: Path | None, *, mapped: bool = True, make: bool = False) -> Store:
-    """Open the store that was named, or the task's own; raise an error that says how to get it.
+    """Open the store that was named, or the task's own: see `goalsets.data.find`."""
+    from goalsets.data.find import find_store as find
 
-    Args:
-        task: The task.
-        data: A store that was named.
-        mapped: Leave it on disk.
-        make: Make the tabletop's data where it is missing: it takes seconds.
-    """
-    from goalsets.data.paths import data_dir
-    from goalsets.data.store import INDEX, Store
-
-    path = data or data_dir() / task
-    if (path / INDEX).exists():
-        return Store.open(path, mapped=mapped)
-    if data is None and task.startswith("tabletop-"):
-        if make:
-            return _make_tabletop(task, path)
-        raise GoalsetsError(
-            f"there is no data for {task} in {path}. 'goalsets train {task}' makes it."
-        )
-    raise GoalsetsError(
-        f"there is no data for {task} in {path}. Make it on the spot:\n"
-        f"  goalsets data collect {task}\n  goalsets data import ogbench {task}\n"
-        "or name a store with --data."
-    )
-
-
-def _make_tabletop(task: str, path: Path) -> Store:
-    """Collect the tabletop's data: it takes seconds."""
-    from goalsets.data.writer import write_store
-    from goalsets.envs.tabletop import collect
-    from goalsets.envs.tasks import TASKS
-
-    blocks = 1 if "single" in task else 2
-    train = collect(num_episodes=2_000, episode_length=200, num_blocks=blocks, seed=0)
-    held_out = collect(num_episodes=200, episode_length=200, num_blocks=blocks, seed=1)
-    print(f"collected {len(train):,} episodes of {task}: {path}", file=sys.stderr)
-    return write_store(
-        path,
-        train.episodes(),
-        held_out.episodes(),
-        layout=TASKS[task].layout,
-        source=f"{task}, scripted play",
-    )
+    return find(task, data, mapped=mapped, make=make, say=lambda text: print(text, file=sys.stderr))

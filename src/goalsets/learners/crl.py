@@ -30,7 +30,7 @@ from goalsets.learners.base import (
     Problem,
     summary,
 )
-from goalsets.nets import MLP, log_likelihood
+from goalsets.nets import MLP, has_plain_graph, log_likelihood
 
 
 @dataclass(frozen=True)
@@ -132,6 +132,12 @@ def contrast(phi: Tensor, psi: Tensor) -> tuple[Tensor, Tensor]:
     Returns:
         The loss, and the share of transitions whose own goal scores highest.
     """
+    if has_plain_graph():
+        scores = torch.bmm(phi, psi.mT) / math.sqrt(phi.shape[-1])
+        positives = scores.diagonal(dim1=-2, dim2=-1)
+        loss = (F.softplus(scores).sum() - positives.sum()) / scores.numel()
+        own = torch.arange(phi.shape[1], device=phi.device)
+        return loss, (scores.argmax(-1) == own).to(phi.dtype).mean()
     return _Contrast.apply(phi, psi)  # pyright: ignore[reportReturnType]
 
 

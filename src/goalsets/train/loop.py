@@ -26,6 +26,10 @@ class DivergedError(GoalsetsError):
     """The loss is not a number any more."""
 
 
+class StoppedError(GoalsetsError):
+    """Somebody asked to stop; the checkpoint is of the last step that was taken."""
+
+
 class Trainer:
     """Trains a learner, and can be stopped at any moment.
 
@@ -72,39 +76,76 @@ class Trainer:
         self,
         until: int | None = None,
         on_step: Callable[[int, dict[str, float]], None] | None = None,
+        stop: Callable[[], bool] | None = None,
     ) -> None:
         """Train up to a step, all of them by default.
 
         Args:
             until: The step to stop at.
             on_step: Called with the step and its metrics whenever they are recorded.
+            stop: Asked after every step; once it says yes, a checkpoint is written and
+                `StoppedError` raised.
         """
         last = self.config.steps if until is None else min(until, self.config.steps)
-        start, before = time.perf_counter(), self.progress.seconds
         self.learner.train()
         while self.progress.step < last:
-            step = self.progress.step + 1
+            start = time.perf_counter()
             metrics = self.step()
-            self.progress = Progress(step, before + time.perf_counter() - start)
-            if step % self.log_every == 0 or step == last:
-                found = {name: float(value) for name, value in metrics.items()}
-                self._check(found)
-                for log in self.logs:
-                    log.record(step, self.progress.seconds, found)
-                if on_step is not None:
-                    on_step(step, found)
-            if step % self.checkpoint_every == 0 or step == last:
-                self._save()
+            self.advance(metrics, start, last, on_step, stop)
+
+    def advance(
+        self,
+        metrics: dict[str, torch.Tensor],
+        start: float,
+        last: int,
+        on_step: Callable[[int, dict[str, float]], None] | None = None,
+        stop: Callable[[], bool] | None = None,
+        share: float = 1.0,
+    ) -> None:
+        """Count a step that was taken, and do what is due after it.
+
+        Args:
+            metrics: Of the step.
+            start: When it began, by `time.perf_counter`.
+            last: The step to stop at: it is recorded, and has a checkpoint.
+            on_step: As for `run`.
+            stop: As for `run`.
+            share: How much of the time since then was spent on this run.
+        """
+        step = self.progress.step + 1
+        seconds = self.progress.seconds + share * (time.perf_counter() - start)
+        self.progress = Progress(step, seconds)
+        if step % self.log_every == 0 or step == last:
+            found = {name: float(value) for name, value in metrics.items()}
+            self._check(found)
+            for log in self.logs:
+                log.record(step, self.progress.seconds, found)
+            if on_step is not None:
+                on_step(step, found)
+        stopped = stop is not None and stop()
+        if step % self.checkpoint_every == 0 or step == last or stopped:
+            self._save()
+        if stopped:
+            raise StoppedError(f"stopped at step {step:,} of {self.config.steps:,}.")
 
     def step(self) -> dict[str, torch.Tensor]:
         """Take one gradient step, and return what there is to log."""
+        loss, metrics = self.learner.losses(self.draw())
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        return self.descend(loss, metrics)
+
+    def draw(self) -> BatchTensors:
+        """Draw the batch of the step that comes."""
         self._schedule()
         if isinstance(self.learner.conditioner, GoalSetConditioner):
             self.learner.conditioner.reseed((self.config.seed << 40) + self.progress.step)
-        batch = BatchTensors.of(self.sampler.sample(self.config.batch_size, self.rng))
-        loss, metrics = self.learner.losses(batch)
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        return BatchTensors.of(self.sampler.sample(self.config.batch_size, self.rng))
+
+    def descend(
+        self, loss: torch.Tensor, metrics: dict[str, torch.Tensor]
+    ) -> dict[str, torch.Tensor]:
+        """Follow the gradients that the parameters have; return what there is to log."""
         metrics["gradient"] = self._clip()
         self.optimiser.step()
         self.learner.after_step()

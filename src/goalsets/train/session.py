@@ -10,6 +10,7 @@ from typing import Protocol
 from goalsets.core import GoalsetsError, StateLayout
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.store import Store
+from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tasks import TASKS
 from goalsets.train.build import Frame, draw_bank, make_learner, make_sampler
 from goalsets.train.checkpoint import CHECKPOINT, Progress
@@ -61,6 +62,7 @@ def train(
     pace: Pace | None = None,
     watch: Watch | None = None,
     more_logs: Callable[[Run], Sequence[Log]] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Run:
     """Train, from the start or from the last checkpoint.
 
@@ -72,11 +74,55 @@ def train(
         pace: How often to log, to checkpoint and to keep weights.
         watch: Told how it gets on.
         more_logs: Where else metrics go.
+        stop: Asked after every step; once it says yes, a checkpoint is written and
+            `goalsets.train.loop.StoppedError` raised.
     """
     pace = pace or Pace()
-    frame = make_frame(config, store)
+    run, trainer = prepare(config, store, directory, pace=pace, resume=resume, more_logs=more_logs)
+    after = trainer.progress.step
+    if watch is not None:
+        watch.begin(run, trainer.progress)
+    try:
+        for mark in pace.marks(config.steps):
+            if mark > after or not run.weights(mark).exists():
+                trainer.run(until=mark, on_step=_tell(watch, trainer), stop=stop)
+                # A checkpoint further on than this mark means its weights are gone for good.
+                if trainer.progress.step == mark:
+                    run.keep_weights(trainer.learner, trainer.progress)
+            if watch is not None and run.weights(mark).exists():
+                watch.kept(run, Progress(mark, trainer.progress.seconds))
+    finally:
+        for log in trainer.logs:
+            log.close()
+    return run
+
+
+def prepare(
+    config: TrainConfig,
+    store: Store,
+    directory: Path,
+    *,
+    pace: Pace,
+    resume: bool,
+    frame: Frame | None = None,
+    data: Trajectories | None = None,
+    more_logs: Callable[[Run], Sequence[Log]] | None = None,
+) -> tuple[Run, Trainer]:
+    """Open a run directory, and put the trainer together that goes on where it is.
+
+    Args:
+        config: The run.
+        store: The data.
+        directory: The run directory.
+        pace: How often to log and to checkpoint.
+        resume: Continue what is there.
+        frame: What is known of the data, if somebody knows it already.
+        data: The standardised data, likewise.
+        more_logs: Where else metrics go.
+    """
+    frame = frame or make_frame(config, store)
     run = _open(config, frame, store, directory, resume=resume)
-    data = frame.normaliser.apply(store.train)
+    data = frame.normaliser.apply(store.train) if data is None else data
     trainer = Trainer(
         config,
         make_learner(config, frame, draw_bank(config, data)),
@@ -88,21 +134,7 @@ def train(
     after = trainer.progress.step
     more = more_logs(run) if more_logs is not None else ()
     trainer.logs = [CsvLog(directory, after), TensorBoardLog(directory, after), *more]
-    if watch is not None:
-        watch.begin(run, trainer.progress)
-    try:
-        for mark in pace.marks(config.steps):
-            if mark > after or not run.weights(mark).exists():
-                trainer.run(until=mark, on_step=_tell(watch, trainer))
-                # A checkpoint further on than this mark means its weights are gone for good.
-                if trainer.progress.step == mark:
-                    run.keep_weights(trainer.learner, trainer.progress)
-            if watch is not None and run.weights(mark).exists():
-                watch.kept(run, Progress(mark, trainer.progress.seconds))
-    finally:
-        for log in trainer.logs:
-            log.close()
-    return run
+    return run, trainer
 
 
 def make_frame(config: TrainConfig, store: Store) -> Frame:

@@ -1,0 +1,144 @@
+"""`goalsets sweep`: many runs, none repeated and none lost."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from goalsets.cli.tables import print_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from goalsets.sweep import Summary, Sweep
+    from goalsets.sweep.engine import Engine
+
+
+def sweep(  # noqa: PLR0913, PLR0917 - the flags of a command
+    sweep: Annotated[str, tyro.conf.Positional] = "list",
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
+    engine: Literal["local", "ray"] = "local",
+    threads: int = 1,
+    processes: int | None = None,
+    address: str | None = None,
+    storage: Literal["auto", "shared", "collect"] = "auto",
+    only: tuple[str, ...] = (),
+    retry_failed: bool = False,
+    seeds_together: bool = False,
+    dry_run: bool = False,
+) -> None:
+    """Run a grid of trainings with their evaluations, here or on a Ray cluster.
+
+    A run's name follows from its configuration, and all state is in the sweep's directory: the
+    same command continues a sweep that was stopped or killed, and a sweep that has grown adds
+    only what is new. Ctrl-C stops with checkpoints. 'goalsets sweep status DIR' shows how it
+    stands. Without a name, the sweeps that goalsets ships are listed.
+
+    Args:
+        sweep: A sweep that goalsets ships, such as cpu-smoke or paper-main, or a YAML file.
+        output: The sweep's directory; by default sweeps/NAME.
+        engine: Processes of this machine, or tasks of a Ray cluster.
+        threads: Threads of each run.
+        processes: Local: runs side by side; by default as many as there are processors for.
+        address: Ray: the cluster, such as auto; by default one is started on this machine.
+        storage: Ray: whether the nodes see the sweep's directory, or their runs are collected back
+            into it; by default each node looks.
+        only: Only runs whose name fits a pattern, such as "*gciql*".
+        retry_failed: Also try runs again that failed.
+        seeds_together: Train the seeds of a configuration in one process, with stacked parameters.
+        dry_run: List the runs and how they stand, and start nothing.
+    """
+    from goalsets.cli.sweep_status import print_survey
+    from goalsets.sweep import read_sweep, run_sweep, survey
+
+    if sweep == "list":
+        _list()
+        return
+    chosen = read_sweep(sweep)
+    place = output or Path("sweeps") / chosen.name
+    if dry_run:
+        _print_runs(chosen, place, only)
+        return
+    from goalsets.cli.sweep_screen import SweepScreen
+
+    with SweepScreen(chosen, place) as screen:
+        summary = run_sweep(
+            chosen,
+            place,
+            _engine(engine, threads, processes, address, storage, screen.say),
+            only=only,
+            retry_failed=retry_failed,
+            seeds_together=seeds_together,
+            watch=screen,
+        )
+    print_survey(survey(place), place)
+    _close(summary, place)
+
+
+def _engine(
+    kind: str,
+    threads: int,
+    processes: int | None,
+    address: str | None,
+    storage: Literal["auto", "shared", "collect"],
+    say: Callable[[str], None],
+) -> Engine:
+    from goalsets.sweep import SweepError
+
+    if kind == "local":
+        from goalsets.sweep.local import LocalEngine
+
+        if address is not None or storage != "auto":
+            raise SweepError("--address and --storage are for --engine ray.")
+        return LocalEngine(threads, processes, say=say)
+    from goalsets.sweep.ray import RayEngine
+
+    if processes is not None:
+        raise SweepError("--processes is for --engine local; a cluster has its own size.")
+    return RayEngine(address, threads=threads, storage=storage, say=say)
+
+
+def _list() -> None:
+    from goalsets.sweep import shipped_sweeps
+
+    rows = [
+        (name, str(len(sweep.jobs())), sweep.preset, sweep.description)
+        for name, sweep in shipped_sweeps().items()
+    ]
+    print_table(("sweep", "runs", "preset", "what it is"), rows)
+    print("'goalsets sweep NAME' runs one; '--dry-run' lists its runs. Or write your own in YAML.")
+
+
+def _print_runs(sweep: Sweep, place: Path, only: tuple[str, ...]) -> None:
+    from fnmatch import fnmatch
+
+    from goalsets.sweep import survey
+
+    found = survey(place, sweep)
+    shown = [
+        entry
+        for entry in found.entries
+        if not only or any(fnmatch(entry.job.name, pattern) for pattern in only)
+    ]
+    for entry in shown:
+        print(f"{entry.standing:8} {entry.job.name}")
+    todo = sum(entry.standing != "done" for entry in shown)
+    print(f"{len(shown)} runs of {sweep.name}, {todo} to do, in {place}")
+
+
+def _close(summary: Summary, place: Path) -> None:
+    """Say what to do next, and leave with a code that scripts can read."""
+    if summary.complete:
+        print(f"next: goalsets report {place}")
+        return
+    if summary.outcomes["stopped"] or sum(summary.outcomes.values()) == 0:
+        print("stopped: the same command continues.", file=sys.stderr)
+    failed = summary.total - summary.done - summary.outcomes["stopped"]
+    if failed:
+        print(
+            "runs failed: each has its run.log; --retry-failed tries them again.", file=sys.stderr
+        )
+    raise SystemExit(130 if summary.outcomes["stopped"] else 1)

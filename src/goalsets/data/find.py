@@ -1,0 +1,63 @@
+"""Where the data of a task is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from goalsets.core import GoalsetsError
+from goalsets.data.paths import data_dir
+from goalsets.data.store import INDEX, Store
+from goalsets.workers import silence
+
+
+def find_store(
+    task: str,
+    data: Path | None = None,
+    *,
+    mapped: bool = True,
+    make: bool = False,
+    say: Callable[[str], None] = silence,
+) -> Store:
+    """Open the store that was named, or the task's own; raise an error that says how to get it.
+
+    Args:
+        task: The task.
+        data: A store that was named.
+        mapped: Leave it on disk.
+        make: Make the tabletop's data where it is missing: it takes seconds.
+        say: Told that it was made.
+    """
+    path = data or data_dir() / task
+    if (path / INDEX).exists():
+        return Store.open(path, mapped=mapped)
+    if data is None and task.startswith("tabletop-"):
+        if make:
+            return _make_tabletop(task, path, say)
+        raise GoalsetsError(
+            f"there is no data for {task} in {path}. 'goalsets train {task}' makes it."
+        )
+    raise GoalsetsError(
+        f"there is no data for {task} in {path}. Make it on the spot:\n"
+        f"  goalsets data collect {task}\n  goalsets data import ogbench {task}\n"
+        "or name a store with --data."
+    )
+
+
+def _make_tabletop(task: str, path: Path, say: Callable[[str], None]) -> Store:
+    """Collect the tabletop's data: it takes seconds."""
+    from goalsets.data.writer import write_store
+    from goalsets.envs.tabletop import collect
+    from goalsets.envs.tasks import TASKS
+
+    blocks = 1 if "single" in task else 2
+    train = collect(num_episodes=2_000, episode_length=200, num_blocks=blocks, seed=0)
+    held_out = collect(num_episodes=200, episode_length=200, num_blocks=blocks, seed=1)
+    say(f"collected {len(train):,} episodes of {task}: {path}")
+    return write_store(
+        path,
+        train.episodes(),
+        held_out.episodes(),
+        layout=TASKS[task].layout,
+        source=f"{task}, scripted play",
+    )

@@ -1,0 +1,217 @@
+"""The driver: what is left of a sweep goes to an engine, and what ends is counted.
+
+It keeps no state. Killed at any moment and started again, it looks at the files and goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Protocol
+
+from goalsets.sweep.engine import Engine
+from goalsets.sweep.files import read_sweep, write_sweep
+from goalsets.sweep.grid import Job, Sweep, SweepError
+from goalsets.sweep.prepare import Prepared, prepare_data, prepare_suites
+from goalsets.sweep.state import lock
+from goalsets.sweep.survey import RUNS, SWEEP, duties_of, survey
+from goalsets.sweep.work import Assignment, Ended, Outcome
+from goalsets.train.together import check_stackable
+
+DRIVER = "driver.json"
+
+
+class Watch(Protocol):
+    """Somebody who wants to know how a sweep gets on."""
+
+    def begin(self, total: int, finished: int, failed: int) -> None:
+        """Hear how many runs there are, and how many need no work."""
+        ...
+
+    def ended(self, ended: Ended) -> None:
+        """Hear that the work on a run has ended."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Hear of something out of the ordinary."""
+        ...
+
+
+class Quiet:
+    """Nobody wants to know."""
+
+    def begin(self, total: int, finished: int, failed: int) -> None:
+        """Say nothing."""
+
+    def ended(self, ended: Ended) -> None:
+        """Say nothing."""
+
+    def say(self, text: str) -> None:
+        """Say nothing."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a driver did, and what it found done."""
+
+    total: int
+    """Runs that were asked for."""
+    before: int
+    """Runs that were done when it began."""
+    outcomes: Counter[Outcome]
+    """How the others ended."""
+
+    @property
+    def done(self) -> int:
+        """Runs that are done now."""
+        return self.before + self.outcomes["done"]
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.done == self.total
+
+
+def run_sweep(
+    sweep: Sweep,
+    directory: Path,
+    engine: Engine,
+    *,
+    only: Sequence[str] = (),
+    retry_failed: bool = False,
+    seeds_together: bool = False,
+    watch: Watch | None = None,
+) -> Summary:
+    """Run what is left of a sweep.
+
+    Args:
+        sweep: The sweep.
+        directory: Where it lives; the same directory continues it.
+        engine: Who does the work.
+        only: Patterns such as `*gciql*`: only runs whose name fits one of them.
+        retry_failed: Also try those again that failed.
+        seeds_together: Train runs that differ only in their seed in one process.
+        watch: Told how it gets on.
+    """
+    watch = watch or Quiet()
+    directory = directory.resolve()
+    with _driving(directory, sweep, engine):
+        write_sweep(sweep, directory / SWEEP)
+        asked = [e for e in survey(directory, sweep).entries if _fits(e.job, only)]
+        if not asked:
+            raise SweepError(f"no run of {sweep.name!r} fits {' or '.join(only)}.")
+        left = [
+            entry.job
+            for entry in asked
+            if entry.standing != "done" and (entry.standing != "failed" or retry_failed)
+        ]
+        before = sum(entry.standing == "done" for entry in asked)
+        watch.begin(len(asked), before, len(asked) - before - len(left))
+        outcomes: Counter[Outcome] = Counter()
+        assignments = list(
+            _assign(left, sweep, directory, engine.threads, watch.say, together=seeds_together)
+        )
+        with _stopped_by_signals(engine):
+            for ended in engine.run(assignments):
+                outcomes[ended.outcome] += 1
+                watch.ended(ended)
+        return Summary(len(asked), before, outcomes)
+
+
+def _fits(job: Job, only: Sequence[str]) -> bool:
+    return not only or any(fnmatch(job.name, pattern) for pattern in only)
+
+
+def _assign(
+    jobs: Sequence[Job],
+    sweep: Sweep,
+    directory: Path,
+    threads: int,
+    say: Callable[[str], None],
+    *,
+    together: bool,
+) -> Iterator[Assignment]:
+    """Make assignments, and before the first of a task all that its runs need."""
+    groups: dict[str, list[Job]] = {}
+    for job in jobs:
+        groups.setdefault(job.group if together else job.name, []).append(job)
+    if together:
+        for group in groups.values():
+            check_stackable([job.config for job in group])
+    prepared: dict[str, Prepared] = {}
+    for group in groups.values():
+        task = group[0].config.task
+        if task not in prepared:
+            prepared[task] = prepare_data(task, sweep.data, say)
+            prepare_suites(sweep, directory, task, prepared[task].data, say)
+        yield Assignment(
+            jobs=tuple(group),
+            runs=directory / RUNS,
+            data=prepared[task].data,
+            fingerprint=prepared[task].fingerprint,
+            duties=duties_of(sweep, directory, group[0]),
+            threads=threads,
+        )
+
+
+@contextlib.contextmanager
+def _driving(directory: Path, sweep: Sweep, engine: Engine) -> Iterator[None]:
+    """Be the only driver of a directory, and say who that is."""
+    directory.mkdir(parents=True, exist_ok=True)
+    if (directory / SWEEP).exists():
+        known = read_sweep(directory / SWEEP).name
+        if known != sweep.name:
+            raise SweepError(
+                f"{directory} holds the sweep {known!r}, not {sweep.name!r}: choose another "
+                "--output."
+            )
+    with (directory / "driver.lock").open("a") as file:
+        if not lock(file):
+            about = read_driver(directory)
+            raise SweepError(
+                f"{directory} is driven already, by process {about.get('pid')} on "
+                f"{about.get('host')}. 'goalsets sweep status {directory}' shows how it stands."
+            )
+        about = {"pid": os.getpid(), "host": platform.node(), "slots": engine.slots}
+        (directory / DRIVER).write_text(json.dumps(about), encoding="utf-8")
+        yield
+
+
+def read_driver(directory: Path) -> dict[str, object]:
+    """What a driver has said of itself."""
+    try:
+        return json.loads((directory / DRIVER).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(engine: Engine) -> Iterator[None]:
+    """Stop with checkpoints at the first Ctrl-C or SIGTERM, and at once at the second."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    told = False
+
+    def stop(*_: object) -> None:
+        nonlocal told
+        if told:
+            raise KeyboardInterrupt
+        told = True
+        engine.stop()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,58 @@
+"""The interface of engines: assignments go in, and come out as they end."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from goalsets.sweep.state import Status, read_status, write_status
+from goalsets.sweep.work import Assignment, Ended
+
+RETRIES = 2
+"""How often a run is resumed whose worker died, before it counts as failed."""
+
+
+class Engine(Protocol):
+    """Something that works on assignments.
+
+    An engine resumes the run of a worker that dies, a few times; it does not retry a run that
+    fails for reasons of its own.
+    """
+
+    @property
+    def threads(self) -> int:
+        """Threads of each run."""
+        ...
+
+    @property
+    def slots(self) -> int:
+        """How many assignments are worked on side by side."""
+        ...
+
+    def run(self, assignments: Sequence[Assignment]) -> Iterator[Ended]:
+        """Work on assignments, and yield runs as they end."""
+        ...
+
+    def stop(self) -> None:
+        """Let runs write a checkpoint and end, and begin no others; may come from a signal."""
+        ...
+
+
+def give_up(assignment: Assignment, how: str) -> list[Ended]:
+    """Mark the runs of an assignment as failed whose workers died again and again."""
+    return mark_failed(assignment, f"its worker died {RETRIES + 1} times; the last time {how}.")
+
+
+def mark_failed(assignment: Assignment, reason: str) -> list[Ended]:
+    """Mark the runs of an assignment as failed whose workers could not do so themselves."""
+    ended: list[Ended] = []
+    for job in assignment.jobs:
+        directory = assignment.runs / job.name
+        before = read_status(directory) or Status("running", steps=job.config.steps)
+        if before.state == "running":
+            duties = assignment.duties.digest
+            failed = dataclasses.replace(before, state="failed", reason=reason, duties=duties)
+            write_status(directory, failed)
+        ended.append(Ended(job, "failed", reason))
+    return ended

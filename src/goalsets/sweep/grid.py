@@ -1,0 +1,177 @@
+"""What a sweep is: a grid of configurations, and a name for each that nothing else decides."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from goalsets.core import GoalsetsError
+from goalsets.core.errors import suggest
+from goalsets.envs.tasks import TASKS
+from goalsets.learners import LEARNERS
+from goalsets.train.config import SCHEMES, TrainConfig
+from goalsets.train.presets import PRESETS, resolve
+from goalsets.train.session import Pace
+
+AXES = ("task", "learner", "scheme", "seed")
+"""Fields of a configuration that the grid itself decides."""
+OVERRIDABLE = tuple(f.name for f in dataclasses.fields(TrainConfig) if f.name not in AXES)
+
+
+class SweepError(GoalsetsError):
+    """A sweep that cannot be read, started or continued; the message says why."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What is run after a training, on the official goals of its task."""
+
+    episodes: int = 10
+    """Episodes for each of the five goals; 0 leaves the evaluation out."""
+    last: int = 1
+    """How many of the last kept weights are evaluated."""
+
+
+@dataclass(frozen=True)
+class SuiteChoice:
+    """A suite that every run of the sweep is asked."""
+
+    description: str = "shipped"
+    """`shipped`, the one that goalsets has for the task, or a YAML file that describes one."""
+    episodes: int | None = None
+    """Episodes of each predicate from each start; what the description says unless given."""
+
+
+@dataclass(frozen=True)
+class DataChoice:
+    """Where data comes from that is not there yet."""
+
+    make: Literal["never", "collect", "download"] = "never"
+    """Collect it on the spot with OGBench's oracles, download it, or say that it is missing."""
+    episodes: int | None = None
+    """Training episodes to collect; as many as OGBench has unless given."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a sweep."""
+
+    config: TrainConfig
+
+    @property
+    def name(self) -> str:
+        """Its directory among the runs: `TASK/LEARNER-SCHEME-DIGEST-sSEED`.
+
+        The digest is of the whole configuration but the seed. So equal configurations have equal
+        names, whichever sweep or preset they come from, and if a preset changes, so do the names.
+        """
+        return f"{self.group}-s{self.config.seed}"
+
+    @property
+    def group(self) -> str:
+        """What runs have in common that differ only in their seed."""
+        plain = dataclasses.asdict(self.config)
+        del plain["seed"]
+        text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
+        digest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+        return f"{self.config.task}/{self.config.learner}-{self.config.scheme}-{digest}"
+
+    def __str__(self) -> str:
+        """Speak of the run."""
+        return f"run {self.name}"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A grid: tasks × learners × schemes × overrides × seeds, and what is done with each run."""
+
+    name: str
+    tasks: tuple[str, ...]
+    learners: tuple[str, ...] = ("gcbc",)
+    schemes: tuple[str, ...] = ("gs-blockwise",)
+    seeds: tuple[int, ...] = (0,)
+    overrides: tuple[Mapping[str, Any], ...] = ({},)
+    """Fields of the configuration in place of the preset's, and under `settings` those of the
+    learners; each is one point of an axis. A setting goes to the learners that have it."""
+    preset: str = "cpu"
+    """The budget, and everything else that is not said."""
+    description: str = ""
+    evaluation: Evaluation = field(default_factory=Evaluation)
+    suites: tuple[SuiteChoice, ...] = ()
+    pace: Pace = field(default_factory=Pace)
+    data: DataChoice = field(default_factory=DataChoice)
+
+    def __post_init__(self) -> None:
+        """Check every name on every axis, so that nothing fails in the middle of the night."""
+        for axis, values in (
+            ("tasks", self.tasks),
+            ("learners", self.learners),
+            ("schemes", self.schemes),
+            ("seeds", self.seeds),
+            ("overrides", self.overrides),
+        ):
+            if not values:
+                raise SweepError(f"{axis!r} is empty: the sweep would have no run.")
+        for task in self.tasks:
+            TASKS[task]
+        for scheme in self.schemes:
+            SCHEMES[scheme]
+        PRESETS[self.preset]
+        settings = {name for learner in self.learners for name in _settings_of(learner)}
+        for point in self.overrides:
+            _check_keys(point, OVERRIDABLE, "'overrides'")
+            _check_keys(point.get("settings", {}), sorted(settings), "'settings'")
+        for name in ("log_every", "checkpoint_every"):
+            if getattr(self.pace, name) < 1:
+                raise SweepError(f"{name!r} of 'pace' must be 1 or more.")
+        for job in self.jobs():
+            self._check_kept(job.config)
+
+    def _check_kept(self, config: TrainConfig) -> None:
+        kept = len(self.pace_of(config).marks(config.steps))
+        if not 1 <= self.evaluation.last <= kept:
+            raise SweepError(
+                f"'last' of 'evaluation' is {self.evaluation.last}, and a run of {config.steps:,} "
+                f"steps keeps the weights of {kept}: lower it, or 'keep_every' of 'pace'."
+            )
+
+    def pace_of(self, config: TrainConfig) -> Pace:
+        """How often a run logs, checkpoints and keeps: a quarter of the way each unless said."""
+        keep_every = self.pace.keep_every or max(1, config.steps // 4)
+        return dataclasses.replace(self.pace, keep_every=keep_every)
+
+    def jobs(self) -> tuple[Job, ...]:
+        """All runs, each once. Seeds come last: a sweep that is stopped early is even."""
+        jobs: dict[str, Job] = {}
+        for seed, task, learner, scheme, point in itertools.product(
+            self.seeds, self.tasks, self.learners, self.schemes, self.overrides
+        ):
+            own = _settings_of(learner)
+            chosen = {k: v for k, v in point.get("settings", {}).items() if k in own}
+            config = resolve(
+                task,
+                learner=learner,
+                scheme=scheme,
+                preset=self.preset,
+                seed=seed,
+                overrides={k: v for k, v in point.items() if k != "settings"},
+                settings=chosen,
+            )
+            job = Job(config)
+            jobs.setdefault(job.name, job)
+        return tuple(jobs.values())
+
+
+def _settings_of(learner: str) -> set[str]:
+    return {f.name for f in dataclasses.fields(LEARNERS[learner].Config)}
+
+
+def _check_keys(plain: Mapping[str, Any], known: Sequence[str], what: str) -> None:
+    for key in plain:
+        if key not in known:
+            raise SweepError(f"{what} has an unknown key {key!r}: {suggest(str(key), known)}")

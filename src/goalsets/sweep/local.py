@@ -1,0 +1,183 @@
+"""The local engine: processes on this machine, as many as fit.
+
+Each worker is a process of its own that works on one assignment after another. It dies with the
+driver: when the driver is killed, its workers write a checkpoint and leave.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import threading
+import time
+import traceback
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from goalsets.sweep.engine import RETRIES, give_up, mark_failed
+from goalsets.sweep.grid import SweepError
+from goalsets.sweep.work import Assignment, Ended, SamePlace, Work, work
+from goalsets.workers import WORKER_ENVIRONMENT, available_cores, environment, silence
+
+PATIENCE = 20.0
+"""Seconds that an orphan has to write its checkpoint."""
+_THREADS = ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+@dataclass
+class _Worker:
+    """A process, our end of the line to it, and what it works on."""
+
+    process: BaseProcess
+    connection: Connection
+    assignment: Assignment
+
+
+class LocalEngine:
+    """Runs assignments in processes of this machine.
+
+    Args:
+        threads: Threads of each run. One by default: two runs of one thread got more done than
+            one of two threads (`python -m benchmarks sweep`).
+        processes: How many runs side by side; as many as there are cores for unless given.
+        do: What workers do.
+        say: Told of workers that died.
+    """
+
+    def __init__(
+        self,
+        threads: int = 1,
+        processes: int | None = None,
+        do: Work = work,
+        say: Callable[[str], None] = silence,
+    ) -> None:
+        """Start nothing yet."""
+        if threads < 1 or (processes is not None and processes < 1):
+            raise SweepError(
+                f"threads and processes must be 1 or more, got {threads} and {processes}."
+            )
+        self.threads = threads
+        self.slots = processes or max(1, available_cores() // threads)
+        self._do, self._say = do, say
+        self._stopping = False
+        self._told: set[int] = set()
+        self._deaths: Counter[str] = Counter()
+
+    def stop(self) -> None:
+        """Let runs write a checkpoint and end, and begin no others."""
+        self._stopping = True
+
+    def run(self, assignments: Sequence[Assignment]) -> Iterator[Ended]:
+        """Work on assignments, and yield runs as they end."""
+        todo = deque(assignments)
+        crew: dict[Connection, _Worker] = {}
+        try:
+            while (todo and not self._stopping) or crew:
+                while todo and len(crew) < self.slots and not self._stopping:
+                    worker = self._hire(todo.popleft())
+                    crew[worker.connection] = worker
+                if self._stopping:
+                    self._tell(crew)
+                # Not for ever: a signal may have told us to stop.
+                for connection in wait(list(crew), timeout=0.5):
+                    assert isinstance(connection, Connection)
+                    yield from self._hear(crew, connection, todo)
+        finally:
+            for worker in crew.values():
+                worker.process.kill()
+                worker.process.join()
+
+    def _hear(
+        self, crew: dict[Connection, _Worker], connection: Connection, todo: deque[Assignment]
+    ) -> Iterator[Ended]:
+        worker = crew[connection]
+        try:
+            answer: list[Ended] | str = connection.recv()
+        except (EOFError, OSError):
+            del crew[connection]
+            yield from self._bury(worker, todo)
+            return
+        ended = mark_failed(worker.assignment, answer) if isinstance(answer, str) else answer
+        if todo and not self._stopping:
+            worker.assignment = todo.popleft()
+            with contextlib.suppress(OSError):  # its death is seen when it does not answer
+                connection.send(worker.assignment)
+        else:
+            del crew[connection]
+            connection.close()
+            worker.process.join()
+        yield from ended
+
+    def _hire(self, assignment: Assignment) -> _Worker:
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        # No daemon: those may not have children, and evaluations run in processes of their own.
+        process = context.Process(target=_serve, args=(theirs, self._do), daemon=False)
+        with environment({**WORKER_ENVIRONMENT, **dict.fromkeys(_THREADS, str(self.threads))}):
+            process.start()
+        theirs.close()  # as long as we held their end too, we would not see it close
+        with contextlib.suppress(OSError):
+            ours.send(assignment)
+        return _Worker(process, ours, assignment)
+
+    def _bury(self, worker: _Worker, todo: deque[Assignment]) -> Iterator[Ended]:
+        """Have the run of a dead worker resumed, unless it is the run that kills."""
+        worker.process.join(timeout=5)
+        worker.connection.close()
+        assignment, code = worker.assignment, worker.process.exitcode
+        how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        name = str(assignment)
+        self._deaths[name] += 1
+        if self._stopping:
+            yield from (Ended(job, "stopped", how) for job in assignment.jobs)
+        elif self._deaths[name] > RETRIES:
+            yield from give_up(assignment, f"by {how}")
+        else:
+            self._say(f"the worker of {name} died ({how}); the run is resumed.")
+            todo.appendleft(assignment)
+
+    def _tell(self, crew: dict[Connection, _Worker]) -> None:
+        """Pass on that it is time to stop, once."""
+        for worker in crew.values():
+            pid = worker.process.pid
+            if pid is not None and pid not in self._told and worker.process.is_alive():
+                self._told.add(pid)
+                os.kill(pid, signal.SIGTERM)
+
+
+def _serve(connection: Connection, do: Work) -> None:
+    """What a worker does: work until the line closes."""
+    stopping = threading.Event()
+    # Ctrl-C reaches the whole group of processes, but the driver decides what to do.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: stopping.set())
+    threading.Thread(target=_follow_the_driver, args=(stopping,), daemon=True).start()
+    place = SamePlace()
+    while True:
+        try:
+            assignment: Assignment = connection.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            answer = do(assignment, stopping.is_set, place)
+        except Exception:  # it went wrong before the run was claimed: its status is as it was
+            answer = traceback.format_exc()
+        try:
+            connection.send(answer)
+        except OSError:
+            return
+
+
+def _follow_the_driver(stopping: threading.Event) -> None:
+    """When the driver is gone, stop as if it had said so, and do not take long."""
+    driver = multiprocessing.parent_process()
+    if driver is not None:
+        wait([driver.sentinel])
+        stopping.set()
+        time.sleep(PATIENCE)
+        os._exit(1)

@@ -1,0 +1,87 @@
+"""What a sweep needs before its first run: data for each task, and the suites, made once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from goalsets.data.find import find_store
+from goalsets.data.paths import data_dir
+from goalsets.data.store import INDEX, Store
+from goalsets.envs.tasks import TASKS
+from goalsets.sweep.grid import DataChoice, SuiteChoice, Sweep
+from goalsets.workers import silence
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What the runs of a task are given."""
+
+    data: Path
+    fingerprint: str
+
+
+def prepare_data(task: str, choice: DataChoice, say: Callable[[str], None] = silence) -> Prepared:
+    """Find the data of a task, or make it as the sweep says."""
+    path = data_dir() / task
+    if not (path / INDEX).exists() and not task.startswith("tabletop-"):
+        if choice.make == "collect":
+            _collect(task, choice.episodes, say)
+        if choice.make in ("collect", "download"):
+            _import(task, path, say)
+    store = find_store(task, make=True, say=say)
+    return Prepared(store.path.resolve(), store.fingerprint)
+
+
+def _collect(task: str, episodes: int | None, say: Callable[[str], None]) -> None:
+    from goalsets.data.collect import collect
+
+    say(f"collecting data of {task}; what is collected stays if this is stopped.")
+    collect(task, episodes=episodes)
+
+
+def _import(task: str, path: Path, say: Callable[[str], None]) -> None:
+    from goalsets.data.importing import import_source
+    from goalsets.data.sources import OGBench
+
+    source = OGBench(task)
+    say(f"importing {source.describe()}")
+    import_source(source, path, TASKS[task].layout)
+
+
+def suite_path(directory: Path, task: str, choice: SuiteChoice) -> Path:
+    """Where a suite of a sweep is, or will be; its name says what was asked for."""
+    text = choice.description
+    if text != "shipped":
+        text = Path(text).read_text(encoding="utf-8")
+    digest = hashlib.blake2b(f"{choice.episodes} {text}".encode(), digest_size=4).hexdigest()
+    name = re.sub(r"[^a-z0-9-]+", "-", Path(choice.description).stem.lower())
+    return directory / "suites" / f"{task}-{name}-{digest}.json"
+
+
+def suite_paths(sweep: Sweep, directory: Path, task: str) -> tuple[Path, ...]:
+    """Where the suites are that runs of a task are asked."""
+    return tuple(suite_path(directory, task, choice) for choice in sweep.suites)
+
+
+def prepare_suites(
+    sweep: Sweep, directory: Path, task: str, data: Path, say: Callable[[str], None] = silence
+) -> None:
+    """Build the suites of a task that are not there yet."""
+    from goalsets.evaluate.suites import build_suite, read_description, shipped_description
+    from goalsets.evaluate.suites.build import with_episodes
+
+    for choice in sweep.suites:
+        path = suite_path(directory, task, choice)
+        if path.exists():
+            continue
+        shipped = choice.description == "shipped"
+        described = shipped_description(task) if shipped else read_description(choice.description)
+        say(f"building the suite {described.name!r} for {task}")
+        store = Store.open(data, mapped=True)
+        suite = build_suite(task, store, with_episodes(described, choice.episodes))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        suite.save(path)

@@ -1,0 +1,87 @@
+"""The seeds of one configuration, trained together; what follows is done for each by itself."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import traceback
+from typing import Literal
+
+from goalsets.core import GoalsetsError
+from goalsets.data.store import Store
+from goalsets.sweep.grid import Job
+from goalsets.sweep.state import LOG, Claim, ClaimLostError
+from goalsets.sweep.work import Assignment, Ended, Outcome, Place, Stop, is_trained, logged
+from goalsets.train.loop import DivergedError, StoppedError
+from goalsets.train.together import train_together
+
+
+def train_seeds(assignment: Assignment, stop: Stop, place: Place) -> dict[str, Ended]:
+    """Train what is not trained yet, and return the runs that end with that, by name."""
+    start = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        claims = {job: _claim(job, assignment, place, stack) for job in assignment.jobs}
+        claims = {j: c for j, c in claims.items() if not is_trained(c.directory, j)}
+        if not claims:
+            return {}
+        try:
+            ended = _train(claims, assignment, stop, place)
+        except ClaimLostError as error:
+            ended = dict.fromkeys(claims, ("lost", str(error)))
+    share = (time.monotonic() - start) / len(claims)
+    return {job.name: Ended(job, *how, share) for job, how in ended.items()}
+
+
+def _claim(job: Job, assignment: Assignment, place: Place, stack: contextlib.ExitStack) -> Claim:
+    directory = place.open_run(assignment.runs, job)
+    claim = Claim(
+        directory, assignment.duties.digest, job.config.steps, lambda: place.synchronise(job)
+    )
+    stack.enter_context(claim)
+    return claim
+
+
+def _train(
+    claims: dict[Job, Claim], assignment: Assignment, stop: Stop, place: Place
+) -> dict[Job, tuple[Outcome, str]]:
+    order = list(claims.values())
+
+    def watch(index: int, step: int) -> bool:
+        order[index].beat("training", step)
+        return stop()
+
+    # What is printed on the way is of all of them; it goes to the log of the first.
+    with logged(order[0].directory / LOG):
+        try:
+            found = train_together(
+                [job.config for job in claims],
+                Store.open(place.data(assignment.data, assignment.fingerprint)),
+                [claim.directory for claim in order],
+                pace=assignment.duties.pace,
+                stop=watch,
+            )
+        except StoppedError as error:
+            return _end(claims, "stopped", str(error))
+        except ClaimLostError:
+            raise
+        except GoalsetsError as error:
+            return _end(claims, "failed", str(error))
+        except Exception as error:
+            traceback.print_exc()
+            return _end(claims, "failed", f"{type(error).__name__}: {error}")
+    ended: dict[Job, tuple[Outcome, str]] = {}
+    for (job, claim), result in zip(claims.items(), found, strict=True):
+        if isinstance(result, DivergedError):
+            claim.end("failed", str(result))
+            ended[job] = ("failed", str(result))
+        else:
+            claim.beat("trained", job.config.steps)
+    return ended
+
+
+def _end(
+    claims: dict[Job, Claim], state: Literal["stopped", "failed"], reason: str
+) -> dict[Job, tuple[Outcome, str]]:
+    for claim in claims.values():
+        claim.end(state, reason)
+    return dict.fromkeys(claims, (state, reason))

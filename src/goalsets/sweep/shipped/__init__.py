@@ -1,0 +1,1 @@
+"""The sweeps that goalsets ships, one YAML file each."""

@@ -1,0 +1,200 @@
+"""The state of a run in a sweep: a small file in its directory, and the right to work on it.
+
+`status.json` says how far a run is, and is replaced in one step. Whoever works on a run holds its
+lock, which the system lets go when the process dies, and has signed the status file: a worker that
+finds another's signature there (its node was given up for dead, and its run to somebody else) puts
+down its work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import errno
+import fcntl
+import json
+import os
+import platform
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal
+
+from goalsets.core import GoalsetsError
+from goalsets.workers import silence
+
+STATUS, LOCK, LOG = "status.json", "run.lock", "run.log"
+State = Literal["running", "stopped", "done", "failed"]
+BEAT = 2.0
+"""Seconds between signs of life."""
+SILENCE = 120.0
+"""Seconds without a sign of life after which a run does not count as running any more."""
+
+
+class ClaimLostError(GoalsetsError):
+    """Somebody else works on the run."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """What `status.json` says of a run; a run without one waits."""
+
+    state: State
+    doing: str = ""
+    """What is under way: training, evaluating, a suite."""
+    step: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    """Time that was spent on it, by all who worked on it."""
+    reason: str = ""
+    """Why it failed."""
+    duties: str = ""
+    """A digest of what there was to do besides training."""
+    owner: str = ""
+    host: str = ""
+    pid: int = 0
+    attempts: int = 1
+    """How often somebody began to work on it."""
+    updated: float = 0.0
+
+    @property
+    def alive(self) -> bool:
+        """Whether somebody works on it, as far as one can tell."""
+        return self.state == "running" and time.time() - self.updated < SILENCE
+
+
+def read_status(directory: Path) -> Status | None:
+    """The status of a run; None where there is none."""
+    try:
+        plain = json.loads((directory / STATUS).read_text(encoding="utf-8"))
+        return Status(**plain)
+    except (OSError, TypeError, ValueError):
+        return None
+
+
+def write_status(directory: Path, status: Status) -> None:
+    """Replace the status of a run in one step."""
+    directory.mkdir(parents=True, exist_ok=True)
+    temporary = directory / f".{STATUS}.{uuid.uuid4().hex[:8]}"
+    temporary.write_text(json.dumps(dataclasses.asdict(status)), encoding="utf-8")
+    temporary.replace(directory / STATUS)
+
+
+class Claim:
+    """The right to work on a run, as a context manager.
+
+    Args:
+        directory: The run directory.
+        duties: A digest of what there is to do besides training.
+        steps: The steps of its training.
+        synchronise: Called after every sign of life.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        duties: str,
+        steps: int,
+        synchronise: Callable[[], None] = silence,
+    ) -> None:
+        """Claim nothing yet."""
+        self.directory = directory
+        self._synchronise = synchronise
+        self._lock = contextlib.ExitStack()
+        self._beaten = 0.0
+        self._status = Status(
+            "running",
+            steps=steps,
+            duties=duties,
+            owner=uuid.uuid4().hex,
+            host=platform.node(),
+            pid=os.getpid(),
+        )
+
+    def __enter__(self) -> Claim:
+        """Sign, and wait until whoever had the run before has let it go."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        before = read_status(self.directory)
+        if before is not None:
+            self._status = dataclasses.replace(
+                self._status,
+                step=before.step,
+                seconds=before.seconds,
+                attempts=before.attempts + 1,
+            )
+        self._spent, self._began = self._status.seconds, time.monotonic()
+        for _ in _tries(SILENCE):
+            # Until the lock is ours: the other's next sign of life may overwrite our signature.
+            self._write()
+            if self._take_lock():
+                break
+        else:
+            raise ClaimLostError(f"{self.directory} is in use, and does not become free.")
+        self._write()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Let others have it."""
+        self._lock.close()
+
+    def beat(self, doing: str, step: int | None = None) -> None:
+        """Give a sign of life now and then; raise an error if the run is somebody else's."""
+        changed = doing.split(maxsplit=1)[0] not in self._status.doing
+        self._status = dataclasses.replace(
+            self._status, doing=doing, step=self._status.step if step is None else step
+        )
+        if changed or time.monotonic() - self._beaten >= BEAT:
+            self._check()
+            self._write()
+            self._synchronise()
+
+    def end(self, state: State, reason: str = "") -> None:
+        """Say how it ended."""
+        self._check()
+        self._status = dataclasses.replace(self._status, state=state, reason=reason, doing="")
+        self._write()
+        self._synchronise()
+
+    @property
+    def owner(self) -> str:
+        """Our signature."""
+        return self._status.owner
+
+    def _check(self) -> None:
+        found = read_status(self.directory)
+        if found is not None and found.owner != self.owner:
+            raise ClaimLostError(
+                f"{self.directory} is now worked on by process {found.pid} on {found.host}."
+            )
+
+    def _write(self) -> None:
+        self._beaten = time.monotonic()
+        seconds = self._spent + self._beaten - self._began
+        self._status = dataclasses.replace(
+            self._status, updated=time.time(), seconds=round(seconds, 2)
+        )
+        write_status(self.directory, self._status)
+
+    def _take_lock(self) -> bool:
+        file = self._lock.enter_context((self.directory / LOCK).open("a"))
+        return lock(file)
+
+
+def lock(file: IO[str], *, wait: bool = False) -> bool:
+    """Lock a file against other processes, as long as it is open; False if another has it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError as error:
+        # Where the file system has no locks, the signature must do.
+        return error.errno not in (errno.EWOULDBLOCK, errno.EACCES)
+    return True
+
+
+def _tries(seconds: float) -> Iterator[None]:
+    """Again and again, for so long."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        yield
+        time.sleep(0.2)

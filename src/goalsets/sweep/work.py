@@ -1,0 +1,289 @@
+"""What a worker does with one run: train it, evaluate it, ask it the suites.
+
+Everything is done by the code behind `goalsets train`, `goalsets eval` and `goalsets suite run`,
+and whatever a run directory holds already is not done again. So a run that was interrupted at any
+point is simply worked on again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import faulthandler
+import hashlib
+import json
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from goalsets.core import GoalsetsError
+from goalsets.data.store import Store
+from goalsets.sweep.grid import Evaluation, Job
+from goalsets.sweep.state import LOG, Claim, ClaimLostError
+from goalsets.train.checkpoint import Progress
+from goalsets.train.loop import StoppedError
+from goalsets.train.run import CONFIG, Run
+from goalsets.train.session import Pace, train
+
+Outcome = Literal["done", "failed", "stopped", "lost"]
+"""`lost`: somebody else works on it, or nobody knows."""
+Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Duties:
+    """What there is to do with a run."""
+
+    pace: Pace
+    evaluation: Evaluation
+    suites: tuple[Path, ...] = ()
+    """Suites that were built."""
+
+    @property
+    def digest(self) -> str:
+        """Changes when a run that is finished has more to do."""
+        plain = [dataclasses.asdict(self.evaluation), [path.name for path in self.suites]]
+        return hashlib.blake2b(json.dumps(plain).encode(), digest_size=6).hexdigest()
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """What a worker is given: one run, or several that differ only in their seed."""
+
+    jobs: tuple[Job, ...]
+    runs: Path
+    """The directory of all runs, on the machine that drives the sweep."""
+    data: Path
+    """The store, on that machine."""
+    fingerprint: str
+    """Of the store."""
+    duties: Duties
+    threads: int = 1
+
+    def __str__(self) -> str:
+        """Speak of it."""
+        first = self.jobs[0]
+        return first.name if len(self.jobs) == 1 else f"{first.group} ({len(self.jobs)} seeds)"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How work on a run ended."""
+
+    job: Job
+    outcome: Outcome
+    reason: str = ""
+    seconds: float = 0.0
+    """Spent on it now; what was spent before is in the status file."""
+
+
+class Place(Protocol):
+    """Where a worker finds and leaves its files."""
+
+    def open_run(self, runs: Path, job: Job) -> Path:
+        """The directory to work on a run in, with what there is of it."""
+        ...
+
+    def synchronise(self, job: Job) -> None:
+        """Bring what is new to where it is kept."""
+        ...
+
+    def close_run(self, job: Job) -> None:
+        """Hear that the work on a run is over."""
+        ...
+
+    def data(self, path: Path, fingerprint: str) -> Path:
+        """The store on this machine."""
+        ...
+
+    def file(self, path: Path) -> Path:
+        """Another file of the sweep on this machine."""
+        ...
+
+
+class SamePlace:
+    """The machine that drives the sweep, or one that sees its files."""
+
+    def open_run(self, runs: Path, job: Job) -> Path:
+        """The run's own directory."""
+        return runs / job.name
+
+    def synchronise(self, job: Job) -> None:
+        """Nothing needs to be brought anywhere."""
+
+    def close_run(self, job: Job) -> None:
+        """Nothing needs to be removed."""
+
+    def data(self, path: Path, fingerprint: str) -> Path:
+        """The store itself."""
+        return path
+
+    def file(self, path: Path) -> Path:
+        """The file itself."""
+        return path
+
+
+Work = Callable[[Assignment, Stop, Place], list[Ended]]
+"""What an engine has its workers do; a function of a module, which other processes can find."""
+
+
+def work(assignment: Assignment, stop: Stop, place: Place) -> list[Ended]:
+    """Do all there is to do with an assignment. What goes wrong with it is part of the answer."""
+    import torch
+
+    torch.set_num_threads(assignment.threads)
+    settled: dict[str, Ended] = {}
+    if len(assignment.jobs) > 1:
+        from goalsets.sweep.seeds import train_seeds
+
+        settled = train_seeds(assignment, stop, place)
+    return [
+        settled.get(job.name) or _work_on(job, assignment, stop, place) for job in assignment.jobs
+    ]
+
+
+def _work_on(job: Job, assignment: Assignment, stop: Stop, place: Place) -> Ended:
+    start = time.monotonic()
+    outcome, reason = attempt(
+        job, assignment, place, lambda claim: _do(job, assignment, claim, stop, place)
+    )
+    return Ended(job, outcome, reason, time.monotonic() - start)
+
+
+def attempt(
+    job: Job, assignment: Assignment, place: Place, do: Callable[[Claim], None]
+) -> tuple[Outcome, str]:
+    """Claim a run, do something with it, and leave in its status file how that ended."""
+    try:
+        directory = place.open_run(assignment.runs, job)
+        claim = Claim(
+            directory,
+            assignment.duties.digest,
+            job.config.steps,
+            lambda: place.synchronise(job),
+        )
+        with claim, logged(directory / LOG):
+            outcome, reason = _judge(claim, do)
+            claim.end(outcome, reason)
+    except ClaimLostError as error:
+        return "lost", str(error)
+    except OSError as error:  # such as a full disk: there is not even room for a status
+        return "failed", f"{type(error).__name__}: {error}"
+    place.close_run(job)
+    return outcome, reason
+
+
+def _judge(
+    claim: Claim, do: Callable[[Claim], None]
+) -> tuple[Literal["done", "failed", "stopped"], str]:
+    try:
+        do(claim)
+    except (ClaimLostError, KeyboardInterrupt):
+        raise
+    except StoppedError as error:
+        return "stopped", str(error)
+    except GoalsetsError as error:
+        traceback.print_exc()
+        return "failed", str(error)
+    except Exception as error:  # whatever it is, it must not take other runs down
+        traceback.print_exc()
+        return "failed", f"{type(error).__name__}: {error}"
+    return "done", ""
+
+
+def _do(job: Job, assignment: Assignment, claim: Claim, stop: Stop, place: Place) -> None:
+    duties, directory = assignment.duties, claim.directory
+    if not is_trained(directory, job):
+        claim.beat("training")
+        data = place.data(assignment.data, assignment.fingerprint)
+        watch = Watch(claim, stop)
+        train(
+            job.config,
+            Store.open(data),
+            directory,
+            resume=True,
+            pace=duties.pace,
+            watch=watch,
+            stop=watch.stop,
+        )
+    evaluate(assignment, claim, stop, place)
+
+
+class Watch:
+    """Gives signs of life while a run is trained."""
+
+    def __init__(self, claim: Claim, stop: Stop) -> None:
+        """Take the claim on the run, and whom to ask whether to stop."""
+        self._claim, self._stop = claim, stop
+        self._step = 0
+
+    def begin(self, run: Run, progress: Progress) -> None:
+        """Begin where the run is."""
+        self._step = progress.step
+
+    def step(self, progress: Progress, metrics: dict[str, float]) -> None:
+        """Nothing: `stop` is asked more often."""
+
+    def kept(self, run: Run, progress: Progress) -> None:
+        """Nothing: weights are evaluated afterwards."""
+
+    def stop(self) -> bool:
+        """Called after every step: a sign of life, and the answer."""
+        self._step += 1
+        self._claim.beat("training", self._step)
+        return self._stop()
+
+
+def is_trained(directory: Path, job: Job) -> bool:
+    """Whether a run has taken all its steps: the weights of the last are kept at the very end."""
+    return (directory / CONFIG).exists() and Run.open(directory).weights(job.config.steps).exists()
+
+
+def evaluate(assignment: Assignment, claim: Claim, stop: Stop, place: Place) -> None:
+    """Run what is missing of the official evaluations and the suites."""
+    from goalsets.evaluate.official import evaluate_official, last_steps, recorded
+    from goalsets.evaluate.suites import Suite, run_suite
+
+    run, wanted = Run.open(claim.directory), assignment.duties.evaluation
+
+    def watching(what: str) -> Callable[[int, int, int], None]:
+        def watch(done: int, total: int, _: int) -> None:
+            claim.beat(f"{what} {done}/{total}")
+            if stop():
+                raise StoppedError(f"stopped while {what}.")
+
+        return watch
+
+    if wanted.episodes:
+        for step in last_steps(run, wanted.last):
+            if recorded(run, step, wanted.episodes) is None:
+                claim.beat("evaluating")
+                evaluate_official(
+                    run,
+                    step,
+                    episodes=wanted.episodes,
+                    workers=assignment.threads,
+                    watch=watching("evaluating"),
+                    say=print,
+                )
+    for path in assignment.duties.suites:
+        claim.beat("suite")
+        suite = Suite.load(place.file(path))
+        run_suite(run, suite, workers=assignment.threads, watch=watching("suite"), say=print)
+
+
+@contextlib.contextmanager
+def logged(path: Path) -> Iterator[None]:
+    """Let what a run prints, and its last words, go to its own log."""
+    with path.open("a", encoding="utf-8") as log:
+        log.write(time.strftime("--- %Y-%m-%d %H:%M:%S\n"))
+        log.flush()
+        with contextlib.redirect_stdout(log), contextlib.redirect_stderr(log):
+            faulthandler.enable(log)
+            try:
+                yield
+            finally:
+                faulthandler.disable()

@@ -1,0 +1,224 @@
+"""Several seeds of one configuration in one process, with stacked parameters.
+
+One small network leaves an accelerator idle. Here the tensors of all seeds lie in one stack, each
+learner's own being views of it, and losses and gradients of all are computed at once. Whatever is
+cheap stays apart: each seed has its batches, clip, optimiser, metrics, checkpoints and directory,
+as if it were trained alone, and the results are equal to within floating-point tolerance.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from goalsets.core import GoalsetsError
+from goalsets.data.store import Store
+from goalsets.learners import BatchTensors, Learner
+from goalsets.learners.base import GoalTensors
+from goalsets.nets import plain_graph
+from goalsets.train.config import TrainConfig
+from goalsets.train.loop import DivergedError, StoppedError, Trainer
+from goalsets.train.run import Run
+from goalsets.train.session import Pace, make_frame, prepare
+
+Stop = Callable[[int, int], bool]
+"""Told which seed of the stack has taken which step; says whether to stop."""
+
+
+class Stack:
+    """The learners of several trainers as one.
+
+    Args:
+        trainers: Of learners that differ only in their weights, all at the same step.
+    """
+
+    def __init__(self, trainers: Sequence[Trainer]) -> None:
+        """Move the learners' tensors into a stack."""
+        self.trainers = list(trainers)
+        learners = [trainer.learner for trainer in trainers]
+        self._template = _Losses(copy.deepcopy(learners[0]))
+        self._trained: dict[str, Tensor] = {}
+        self._fixed: dict[str, Tensor] = {}
+        for name, tensor in _tensors(learners[0]).items():
+            own = [_tensors(learner)[name] for learner in learners]
+            stack = torch.stack([each.detach() for each in own])
+            for each, part in zip(own, stack, strict=True):
+                each.data = part
+            (self._trained if tensor.requires_grad else self._fixed)["learner." + name] = stack
+
+    def step(self) -> list[dict[str, Tensor]]:
+        """Take one gradient step of each, and return what there is to log of each."""
+        batches = [_flat(trainer.draw()) for trainer in self.trainers]
+        batch = tuple(torch.stack(parts) for parts in zip(*batches, strict=True))
+        with plain_graph():
+            every = torch.func.vmap(torch.func.grad(self._loss, has_aux=True))
+            gradients, (losses, metrics) = every(self._trained, self._fixed, batch)
+        found: list[dict[str, Tensor]] = []
+        for index, trainer in enumerate(self.trainers):
+            for name, parameter in _tensors(trainer.learner).items():
+                if parameter.requires_grad:
+                    # The fused optimiser goes through memory in order, and takes it for granted
+                    # that a gradient lies there like its parameter.
+                    parameter.grad = gradients["learner." + name][index].contiguous()
+            own = {name: value[index] for name, value in metrics.items()}
+            found.append(trainer.descend(losses[index], own))
+        return found
+
+    def _loss(
+        self, trained: dict[str, Tensor], fixed: dict[str, Tensor], batch: tuple[Tensor, ...]
+    ) -> tuple[Tensor, tuple[Tensor, dict[str, Tensor]]]:
+        loss, metrics = torch.func.functional_call(self._template, (trained, fixed), (batch,))
+        return loss, (loss.detach(), metrics)
+
+
+class _Losses(nn.Module):
+    """A learner whose call is its losses."""
+
+    def __init__(self, learner: Learner) -> None:
+        super().__init__()
+        self.learner = learner
+
+    def forward(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, dict[str, Tensor]]:
+        return self.learner.losses(_whole(batch))
+
+
+def train_together(
+    configs: Sequence[TrainConfig],
+    store: Store,
+    directories: Sequence[Path],
+    *,
+    pace: Pace | None = None,
+    stop: Stop | None = None,
+) -> list[Run | DivergedError]:
+    """Train, from the start or from the last checkpoints.
+
+    Args:
+        configs: Configurations that differ only in their seed.
+        store: The data.
+        directories: The run directories.
+        pace: How often to log, to checkpoint and to keep weights.
+        stop: Asked after every step of each; once it says yes, all write checkpoints and
+            `StoppedError` is raised.
+
+    Returns:
+        For each its run, or how it diverged: that does not keep the others.
+    """
+    check_stackable(configs)
+    pace = pace or Pace()
+    frame = make_frame(configs[0], store)
+    data = frame.normaliser.apply(store.train)
+    runs: dict[int, Run] = {}
+    trainers: dict[int, Trainer] = {}
+    for index, (config, directory) in enumerate(zip(configs, directories, strict=True)):
+        runs[index], trainers[index] = prepare(
+            config, store, directory, frame=frame, data=data, pace=pace, resume=True
+        )
+    diverged: dict[int, DivergedError] = {}
+    try:
+        for mark in pace.marks(configs[0].steps):
+            _reach(mark, trainers, diverged, stop)
+            for index, trainer in trainers.items():
+                run = runs[index]
+                if trainer.progress.step == mark and not run.weights(mark).exists():
+                    run.keep_weights(trainer.learner, trainer.progress)
+    finally:
+        for trainer in trainers.values():
+            for log in trainer.logs:
+                log.close()
+    return [diverged.get(index, run) for index, run in runs.items()]
+
+
+def check_stackable(configs: Sequence[TrainConfig]) -> None:
+    """Raise an error unless runs can be trained together."""
+    first = configs[0]
+    if first.fill == "random":
+        raise GoalsetsError(
+            "seeds cannot be trained together with fill 'random': each draws its own fills inside "
+            "the loss. Train them apart."
+        )
+    for config in configs[1:]:
+        if dataclasses.replace(config, seed=first.seed) != first:
+            raise GoalsetsError("only runs that differ in nothing but their seed train together.")
+
+
+def _reach(
+    mark: int,
+    trainers: dict[int, Trainer],
+    diverged: dict[int, DivergedError],
+    stop: Stop | None,
+) -> None:
+    """Bring all trainers to a step; those that diverge on the way are taken out."""
+    # After a kill, some have a later checkpoint than others, which first catch up by themselves.
+    front = min(mark, max((t.progress.step for t in trainers.values()), default=mark))
+    for index, trainer in list(trainers.items()):
+        own = None if stop is None else _of(stop, index, trainer)
+        try:
+            trainer.run(until=front, stop=own)
+        except DivergedError as error:
+            diverged[index] = error
+            del trainers[index]
+    while trainers and min(t.progress.step for t in trainers.values()) < mark:
+        stack = Stack(list(trainers.values()))
+        for trainer in trainers.values():
+            trainer.learner.train()
+        while len(stack.trainers) == len(trainers) and front < mark:
+            front += 1
+            _step(stack, mark, trainers, diverged, stop)
+
+
+def _step(
+    stack: Stack,
+    last: int,
+    trainers: dict[int, Trainer],
+    diverged: dict[int, DivergedError],
+    stop: Stop | None,
+) -> None:
+    start, share = time.perf_counter(), 1.0 / len(stack.trainers)
+    found = stack.step()
+    asked = [
+        stop is not None and stop(index, trainer.progress.step + 1)
+        for index, trainer in trainers.items()
+    ]
+    stopping = any(asked)
+    stopped: StoppedError | None = None
+    for (index, trainer), metrics in zip(list(trainers.items()), found, strict=True):
+        try:
+            trainer.advance(metrics, start, last, stop=lambda: stopping, share=share)
+        except DivergedError as error:
+            diverged[index] = error
+            del trainers[index]
+        except StoppedError as error:
+            stopped = error
+    if stopped is not None:
+        raise stopped
+
+
+def _of(stop: Stop, index: int, trainer: Trainer) -> Callable[[], bool]:
+    return lambda: stop(index, trainer.progress.step)
+
+
+def _tensors(learner: Learner) -> dict[str, Tensor]:
+    return {**dict(learner.named_parameters()), **dict(learner.named_buffers())}
+
+
+def _flat(batch: BatchTensors) -> tuple[Tensor, ...]:
+    value, actor = batch.value_goals, batch.actor_goals
+    return (
+        batch.states,
+        batch.actions,
+        batch.next_states,
+        *(value.references, value.masks, value.steps),
+        *(actor.references, actor.masks, actor.steps),
+        batch.at_goal,
+        batch.next_at_goal,
+    )
+
+
+def _whole(parts: tuple[Tensor, ...]) -> BatchTensors:
+    return BatchTensors(*parts[:3], GoalTensors(*parts[3:6]), GoalTensors(*parts[6:9]), *parts[9:])

@@ -1,0 +1,121 @@
+"""Grids, names and files."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from goalsets.learners import LEARNERS
+from goalsets.sweep.files import parse_sweep, read_sweep, shipped_sweeps, write_sweep
+from goalsets.sweep.grid import Evaluation, Job, SuiteChoice, Sweep, SweepError
+from goalsets.train.presets import resolve
+from tests.sweep.conftest import TASK, small
+
+
+def test_the_papers_table_has_800_runs() -> None:
+    sweep = shipped_sweeps()["paper-main"]
+    jobs = sweep.jobs()
+    assert len({job.name for job in jobs}) == len(jobs) == 800
+    assert {job.config.learner for job in jobs} == set(LEARNERS)
+    assert {job.config.steps for job in jobs} == {200_000}
+    config = jobs[0].config
+    assert sweep.pace_of(config).marks(config.steps)[-3:] == [160_000, 180_000, 200_000]
+    # A sweep that is stopped early has whole seeds, and not whole tasks.
+    assert {job.config.seed for job in jobs[:160]} == {0}
+    assert len(shipped_sweeps()["paper-predicates"].jobs()) == 15
+
+
+def test_names_follow_from_the_configuration_alone() -> None:
+    name = Job(resolve(TASK, seed=3)).name
+    assert name == Job(resolve(TASK, seed=3)).name
+    assert name.startswith(f"{TASK}/gcbc-gs-blockwise-")
+    assert name.endswith("-s3")
+    assert Job(resolve(TASK, seed=4)).group == Job(resolve(TASK, seed=3)).group
+    for changed in (
+        resolve(TASK, seed=3, overrides={"steps": 7}),
+        resolve(TASK, seed=3, preset="paper"),
+        resolve(TASK, seed=3, overrides={"clip": None}),
+    ):
+        assert Job(changed).name != name
+        assert Job(changed).group != Job(resolve(TASK, seed=3)).group
+
+
+def test_overrides_are_an_axis_and_equal_runs_are_one() -> None:
+    sweep = small(
+        learners=("gcbc", "gcdl"),
+        seeds=(0,),
+        overrides=({"steps": 40}, {"steps": 40, "settings": {"alpha": 7.0}}),
+    )
+    jobs = sweep.jobs()
+    # GCBC has no α: its two points are one run.
+    assert [job.config.learner for job in jobs] == ["gcbc", "gcdl", "gcdl"]
+    assert jobs[2].config.settings["alpha"] == 7.0
+
+
+def test_a_sweep_comes_back_from_its_file(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("predicates: {a: {query: task}}")
+    text = """
+    tasks: tabletop-single-v0
+    learners: [gcbc, gciql]
+    overrides: [{steps: 50}, {settings: {alpha: 0.5}}]
+    evaluation: {episodes: 3, last: 2}
+    suites: [shipped, {description: own.yaml, episodes: 1}]
+    """
+    sweep = parse_sweep(text, "x.yaml", "mine", tmp_path)
+    assert sweep.name == "mine"
+    assert sweep.evaluation == Evaluation(3, 2)
+    assert sweep.suites == (SuiteChoice(), SuiteChoice(str(tmp_path / "own.yaml"), 1))
+    write_sweep(sweep, tmp_path / "copy.yaml")
+    assert read_sweep(tmp_path / "copy.yaml") == sweep
+
+
+@pytest.mark.parametrize("name", shipped_sweeps())
+def test_shipped_sweeps_come_back(name: str, tmp_path: Path) -> None:
+    write_sweep(shipped_sweeps()[name], tmp_path / "copy.yaml")
+    assert read_sweep(tmp_path / "copy.yaml") == read_sweep(name)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("learners: gcbc", "x.yaml: expected a mapping with 'tasks'"),
+        ("{tasks: a, lerners: [gcbc]}", "unknown key 'lerners': did you mean 'learners'"),
+        ("tasks: tabletop-singel-v0", "unknown task 'tabletop-singel-v0': did you mean"),
+        ("{tasks: T, learners: gciq}", "unknown learner 'gciq': did you mean 'gciql'"),
+        ("{tasks: T, schemes: gs-block}", "unknown scheme 'gs-block': did you mean"),
+        ("{tasks: T, preset: gpu}", "unknown preset 'gpu': did you mean 'cpu'"),
+        ("{tasks: T, seeds: [a]}", "'seeds' needs whole numbers, got 'a'"),
+        ("{tasks: T, seeds: []}", "'seeds' is empty: the sweep would have no run"),
+        ("{tasks: T, overrides: {step: 5}}", "unknown key 'step': did you mean 'steps'"),
+        ("{tasks: T, overrides: {seed: 5}}", "'overrides' has an unknown key 'seed'"),
+        ("{tasks: T, overrides: [5]}", "'overrides' needs mappings such as {steps: 500}, got 5"),
+        (
+            "{tasks: T, learners: gcdl, overrides: {settings: {alpa: 1}}}",
+            "'settings' has an unknown key 'alpa': did you mean 'alpha'",
+        ),
+        ("{tasks: T, overrides: {steps: 0}}", "steps must be 1 or more, got 0"),
+        ("{tasks: T, evaluation: {episode: 5}}", "unknown key 'episode': did you mean 'episodes'"),
+        ("{tasks: T, evaluation: {last: 9}}", "'last' of 'evaluation' is 9, and a run of 1,500"),
+        ("{tasks: T, pace: {log_every: 0}}", "'log_every' of 'pace' must be 1 or more"),
+        ("{tasks: T, pace: {log_every: x}}", "'log_every' of 'pace' needs a whole number, got 'x'"),
+        ("{tasks: T, data: {make: buy}}", "'make' of 'data' needs never or collect or download"),
+        ("{tasks: T, suites: nowhere.yaml}", "which is no file; or say 'shipped'"),
+        ("{tasks: [", "x.yaml is no YAML"),
+    ],
+)
+def test_errors_name_the_key_and_the_near_ones(text: str, message: str) -> None:
+    with pytest.raises(SweepError, match=message.replace("[", r"\[").replace("{", r"\{")):
+        parse_sweep(text.replace("tasks: T", f"tasks: {TASK}"), "x.yaml", "x")
+
+
+def test_unknown_sweep_lists_the_near_ones() -> None:
+    with pytest.raises(SweepError, match="no sweep 'paper-mian': did you mean 'paper-main'"):
+        read_sweep("paper-mian")
+
+
+def test_fields_of_a_sweep_are_checked_without_a_file() -> None:
+    with pytest.raises(SweepError, match="'tasks' is empty"):
+        Sweep(name="x", tasks=())
+    assert dataclasses.replace(small(), seeds=(5,)).jobs()[0].config.seed == 5

@@ -1,0 +1,173 @@
+"""The Ray engine on real clusters of several nodes, all on this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from goalsets.data.store import Store
+from goalsets.sweep import survey
+from goalsets.sweep.collect import SCRATCH
+from goalsets.sweep.drive import run_sweep
+from goalsets.sweep.files import write_sweep
+from goalsets.sweep.ray import OBJECT_STORE, RayEngine
+from goalsets.sweep.state import read_status
+from goalsets.sweep.survey import RUNS
+from goalsets.train.checkpoint import CHECKPOINT
+from goalsets.train.session import Pace, train
+from tests.sweep import noop
+from tests.sweep.conftest import TASK, small
+from tests.sweep.test_local import assert_same_runs, wait_for, worked
+
+NODE = {"object_store_memory": OBJECT_STORE, "node_ip_address": "127.0.0.1"}
+
+# One cluster at a time on a machine.
+pytestmark = [
+    pytest.mark.xdist_group("ray"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning:ray"),
+]
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("scratch")
+
+
+@pytest.fixture(scope="module")
+def cluster(data_home: Path, scratch: Path) -> Iterator[Any]:
+    """A head that runs nothing, and two nodes with one processor each."""
+    ray = pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SCRATCH, str(scratch))
+        patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))  # nodes import tests.sweep
+        head = {"num_cpus": 0, "include_dashboard": False, **NODE}
+        made = Cluster(initialize_head=True, head_node_args=head)
+        for _ in range(2):
+            made.add_node(num_cpus=1, **NODE)
+        ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
+        try:
+            yield made
+        finally:
+            ray.shutdown()
+            made.shutdown()
+
+
+@pytest.mark.full
+def test_failures_stay_with_their_run(cluster: Any, tmp_path: Path) -> None:
+    sweep = small(seeds=(0, 1, 2, 3))
+    summary = run_sweep(sweep, tmp_path / "sweep", RayEngine(do=noop.mixed))
+    assert summary.outcomes == {"done": 2, "failed": 2}
+    assert worked(tmp_path / "sweep", sweep) == [1, 1, 3, 2]
+    failed = {e.job.config.seed: e.status for e in survey(tmp_path / "sweep").of("failed")}
+    assert failed[1].reason == "it diverged."
+    assert "its worker died 3 times" in failed[2].reason
+
+
+@pytest.mark.full
+def test_runs_are_collected_where_nothing_is_shared(
+    cluster: Any, tmp_path: Path, scratch: Path
+) -> None:
+    sweep = small(seeds=(0, 1, 2))
+    place = tmp_path / "sweep"
+    engine = RayEngine(storage="collect", do=noop.with_data)
+    assert run_sweep(sweep, place, engine).complete
+    assert worked(place, sweep) == [1, 1, 1]
+    # The data came once to each node that worked, and went to no other place.
+    nodes = {path.name for path in scratch.iterdir()}
+    copies = list(scratch.glob("*/data/*/store.json"))
+    assert len(copies) == len(nodes) <= 2
+    original = Store.open(Path(os.environ["GOALSETS_DATA"]) / TASK).fingerprint
+    assert all(Store.open(copy.parent).fingerprint == original for copy in copies)
+    assert not list(scratch.glob("*/runs/*/*"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("storage", ["auto", "collect"])
+def test_a_worker_and_a_node_that_die_change_nothing(
+    cluster: Any, tmp_path: Path, data_home: Path, storage: Any
+) -> None:
+    while len(cluster.worker_nodes) < 2:  # this test uses them up
+        cluster.add_node(num_cpus=1, **NODE)
+    overrides = {"steps": 1_000, "batch_size": 32, "hidden": 32}
+    sweep = small(seeds=(0, 1, 2), overrides=(overrides,), pace=Pace(50, 25))
+    reference, place = tmp_path / "undisturbed", tmp_path / "sweep"
+    store = Store.open(data_home / TASK)
+    for job in sweep.jobs():
+        train(job.config, store, reference / RUNS / job.name, pace=sweep.pace_of(job.config))
+    first, second = (place / RUNS / job.name for job in sweep.jobs()[:2])
+
+    def disturb() -> None:
+        wait_for((first / CHECKPOINT).exists, 120)
+        os.kill(read_status(first).pid, signal.SIGKILL)
+        wait_for((second / CHECKPOINT).exists, 120)
+        victim = node_of(cluster, read_status(second).pid)
+        cluster.remove_node(victim, allow_graceful=False)
+
+    thread = threading.Thread(target=disturb)
+    thread.start()
+    summary = run_sweep(sweep, place, RayEngine(storage=storage))
+    thread.join()
+    assert summary.outcomes == {"done": 3}
+    attempts = [entry.status.attempts for entry in survey(place).entries]
+    assert sum(attempts) >= 5  # two of them were taken up again
+    assert_same_runs(reference, place, sweep)
+
+
+def node_of(cluster: Any, pid: int) -> Any:
+    """The node whose raylet is the parent of a worker."""
+    parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    for node in cluster.worker_nodes:
+        for processes in node.all_processes.values():
+            if any(info.process.pid == parent for info in processes):
+                return node
+    raise AssertionError(f"no node has the process {pid}")
+
+
+@pytest.mark.slow
+def test_stop_leaves_checkpoints(cluster: Any, tmp_path: Path) -> None:
+    overrides = {"steps": 100_000, "batch_size": 32, "hidden": 32}
+    sweep = small(seeds=(0, 1, 2), overrides=(overrides,), pace=Pace(50, 200_000))
+    engine = RayEngine()
+    first = tmp_path / RUNS / sweep.jobs()[0].name
+
+    def stop() -> None:
+        wait_for((first / "metrics.csv").exists, 120)
+        time.sleep(1)
+        engine.stop()
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    summary = run_sweep(sweep, tmp_path, engine)
+    thread.join()
+    assert summary.outcomes == {"stopped": 3}
+    assert (first / CHECKPOINT).exists()
+    assert survey(tmp_path).counts == {"waiting": 3}
+
+
+@pytest.mark.slow
+def test_a_cluster_of_ones_own(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    write_sweep(small(seeds=(0,)), tmp_path / "small.yaml")
+    words = ["sweep", str(tmp_path / "small.yaml"), "-o", str(tmp_path / "sweep")]
+    done = subprocess.run(
+        [sys.executable, "-m", "goalsets", *words, "--engine", "ray"],
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "[1/1] done" in done.stderr
+    assert survey(tmp_path / "sweep").counts == {"done": 1}
