@@ -10,6 +10,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from goalsets.core import GoalsetsError, Query, StateLayout
+from goalsets.core.inputs import InputReader
 from goalsets.data.normaliser import Normaliser
 from goalsets.learners import Learner
 from goalsets.nets import QuickActor
@@ -32,8 +33,7 @@ class Policy:
         self.layout = layout
         self._actor = QuickActor(learner.actor)
         self._normaliser = normaliser
-        # A robot asks the same question at every step: its mask is looked up, not parsed again.
-        self._masks: dict[str | Query, torch.Tensor] = {}
+        self._reader = InputReader(layout)
 
     @torch.inference_mode()
     def act(
@@ -74,62 +74,11 @@ class Policy:
     def _prepare(
         self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
     ) -> tuple[torch.Tensor, torch.Tensor, bool]:
-        states = self._checked("observation", observation)
-        goals = self._checked("goal", goal)
-        masks = self._mask(query)
-        single = states.ndim == 1 and goals.ndim == 1 and masks.ndim == 1
-        rows = 1 if single else _rows(states, goals, masks)
-        shape = (rows, self.layout.dim)
+        asked = self._reader.read(observation, goal, query)
+        shape = (asked.rows, self.layout.dim)
         parts = (
-            torch.from_numpy(self._normaliser.states(states)).expand(shape),
-            torch.from_numpy(self._normaliser.states(goals)).expand(shape),
-            masks.expand(shape),
+            torch.from_numpy(self._normaliser.states(asked.states)).expand(shape),
+            torch.from_numpy(self._normaliser.states(asked.goals)).expand(shape),
+            torch.from_numpy(asked.masks).expand(shape),
         )
-        return parts[0], self.learner.conditioner(*parts), single
-
-    def _checked(self, name: str, values: ArrayLike) -> Floats:
-        array = np.asarray(values, dtype=np.float32)
-        if array.ndim not in (1, 2) or array.shape[-1] != self.layout.dim:
-            raise GoalsetsError(
-                f"{name} needs shape [{self.layout.dim}] or [B, {self.layout.dim}], got "
-                f"{list(array.shape)}."
-            )
-        return array
-
-    def _mask(self, query: str | Query | ArrayLike) -> torch.Tensor:
-        if isinstance(query, str | Query):
-            if query not in self._masks:
-                self._masks[query] = torch.from_numpy(self._parse(query).mask.copy())
-            return self._masks[query]
-        masks = np.array(query, dtype=np.bool_)
-        if masks.ndim not in (1, 2) or masks.shape[-1] != self.layout.dim:
-            raise GoalsetsError(
-                f"a mask needs shape [{self.layout.dim}] or [B, {self.layout.dim}], got "
-                f"{list(masks.shape)}."
-            )
-        if not masks.any(axis=-1).all():
-            raise GoalsetsError("an empty query has no goal: a mask needs an active coordinate.")
-        return torch.from_numpy(masks)
-
-    def _parse(self, query: str | Query) -> Query:
-        if isinstance(query, str):
-            return Query.parse(query, self.layout)
-        if query.layout != self.layout:
-            raise GoalsetsError(
-                f"the query is over layout {query.layout.name!r}, the policy over "
-                f"{self.layout.name!r}."
-            )
-        return query
-
-
-def _rows(states: Floats, goals: Floats, masks: torch.Tensor) -> int:
-    """How many answers are asked for; what has one row is shared by all of them."""
-    counts = {
-        name: len(array) if array.ndim == 2 else 1
-        for name, array in (("observation", states), ("goal", goals), ("query", masks))
-    }
-    rows = max(counts.values())
-    for name, count in counts.items():
-        if count not in (1, rows):
-            raise GoalsetsError(f"{name} has {count} rows where others have {rows}.")
-    return rows
+        return parts[0], self.learner.conditioner(*parts), asked.single

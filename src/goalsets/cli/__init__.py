@@ -69,7 +69,7 @@ def _config() -> tuple[Any, ...]:
 
 
 def _verbs() -> Verbs:
-    from goalsets.cli import ask, distance, query, quickstart, tasks, train
+    from goalsets.cli import ask, distance, export, query, quickstart, tasks, train
     from goalsets.cli import eval as evaluation
 
     return {
@@ -77,6 +77,7 @@ def _verbs() -> Verbs:
         "data": data,
         "distance": distance.distance,
         "eval": evaluation.eval_,
+        "export": export.export,
         "query": query.query,
         "quickstart": quickstart.quickstart,
         "suite": suite,

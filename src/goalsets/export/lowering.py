@@ -1,0 +1,145 @@
+"""From a traced policy to an ONNX graph.
+
+`torch.export` writes a module down as some twenty kinds of operation on tensors; `operations` says
+each of them in ONNX. A learner is therefore exported as it is: there is no second place where its
+distance or a conditioner is spelled out. What depends on weights alone is computed now, and what
+would be computed twice is computed once, so that the graph is as small as one written by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, fx
+
+from goalsets.core import GoalsetsError, Registry
+
+if TYPE_CHECKING:
+    import onnx  # pyright: ignore[reportMissingImports] - an extra
+
+Value = Any
+"""Of a node: the name of a tensor in the ONNX graph, a constant tensor, or a plain number."""
+Lowering = Callable[..., Value]
+
+LOWERINGS: Registry[Lowering] = Registry("operation")
+"""By torch's name of the operation; each takes the graph, the node, and the node's arguments."""
+
+
+class LoweringError(GoalsetsError):
+    """A policy with an operation that has no counterpart in the table."""
+
+
+class Graph:
+    """The nodes and the constants of an ONNX graph, as they are collected."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
+        self._made: dict[tuple[Any, ...], str] = {}
+        self._stored: dict[tuple[Any, ...], str] = {}
+
+    def add(self, kind: str, *inputs: Value, **attributes: int | float) -> str:
+        """Add an operation, unless the same one is there already; return its output's name."""
+        from onnx import helper  # pyright: ignore[reportMissingImports] - an extra
+
+        names = [self.name(value) for value in inputs]
+        key = (kind, tuple(names), tuple(sorted(attributes.items())))
+        if key not in self._made:
+            self._made[key] = f"{kind.lower()}_{len(self.nodes)}"
+            self.nodes.append(helper.make_node(kind, names, [self._made[key]], **attributes))
+        return self._made[key]
+
+    def name(self, value: Value) -> str:
+        """The name of a value; a constant is stored first, unless an equal one is."""
+        if isinstance(value, str):
+            return value
+        from onnx import numpy_helper  # pyright: ignore[reportMissingImports] - an extra
+
+        array = _as_array(value)
+        key = (array.dtype.str, array.shape, array.tobytes())
+        if key not in self._stored:
+            self._stored[key] = f"constant_{len(self.constants)}"
+            self.constants.append(numpy_helper.from_array(array, self._stored[key]))
+        return self._stored[key]
+
+    def rename(self, old: str, new: str) -> None:
+        """Call a tensor by another name."""
+        for node in self.nodes:
+            for names in (node.input, node.output):
+                for index, name in enumerate(names):
+                    if name == old:
+                        names[index] = new
+
+
+def _as_array(value: Value) -> NDArray[Any]:
+    if isinstance(value, Tensor):
+        return np.array(value.detach().cpu().numpy(), order="C")
+    # Whole numbers in a list are axes and sizes; a number by itself takes part in arithmetic.
+    kind = np.int64 if isinstance(value, Sequence) else np.float32
+    return np.asarray(value, dtype=kind)
+
+
+def lower(
+    program: torch.export.ExportedProgram, inputs: Sequence[str]
+) -> tuple[Graph, list[str]]:
+    """Say a traced program in ONNX; `inputs` are the names of its inputs, in order.
+
+    Returns:
+        The graph, and the names of its outputs.
+    """
+    graph, outputs = Graph(), list[str]()
+    values: dict[fx.Node, Value] = {}
+    constants = _constants(program)
+    free = iter(inputs)
+
+    def known(argument: Any) -> Any:  # noqa: ANN401 - whatever torch puts there
+        return fx.node.map_arg(argument, lambda node: values[node])
+
+    for node in program.graph.nodes:
+        if node.op == "placeholder":
+            values[node] = constants[node.name] if node.name in constants else next(free)
+        elif node.op == "output":
+            outputs = [graph.name(value) for value in known(node.args[0])]
+        else:
+            values[node] = _lower_node(graph, node, known(node.args), known(node.kwargs))
+    return graph, outputs
+
+
+def _lower_node(
+    graph: Graph, node: fx.Node, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> Value:
+    from goalsets.export import operations  # noqa: F401 - fills the table
+
+    assert callable(node.target)
+    if not _has_name([*args, *kwargs.values()]):  # weights alone: what they give is a weight, too
+        return node.target(*args, **kwargs)
+    name = str(node.target).removeprefix("aten.")
+    if name not in LOWERINGS:
+        raise LoweringError(
+            f"the policy computes {name!r}, which has no counterpart in ONNX here: say it in "
+            "goalsets.export.operations."
+        )
+    return LOWERINGS[name](graph, node, *args, **kwargs)
+
+
+def _constants(program: torch.export.ExportedProgram) -> dict[str, Tensor]:
+    """Parameters, buffers and other tensors by the names of their placeholders."""
+    signature = program.graph_signature
+    tensors = {**program.state_dict, **program.constants}
+    sources = {
+        **signature.inputs_to_parameters,
+        **signature.inputs_to_buffers,
+        **signature.inputs_to_lifted_tensor_constants,
+    }
+    return {name: tensors[source].detach() for name, source in sources.items()}
+
+
+def _has_name(values: Sequence[Value]) -> bool:
+    return any(
+        isinstance(v, str) or (isinstance(v, list | tuple) and _has_name(v)) for v in values
+    )

@@ -1,0 +1,224 @@
+"""Torch's operations, said in ONNX: one function each, registered under torch's name.
+
+Each takes the graph, the traced node, and the node's arguments: names of tensors in the ONNX graph,
+constant tensors, or plain numbers. It adds what it needs and returns the name of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, fx
+
+from goalsets.export.lowering import LOWERINGS, Graph, LoweringError, Value
+
+_UNARY = {
+    "neg.default": "Neg",
+    "abs.default": "Abs",
+    "exp.default": "Exp",
+    "log.default": "Log",
+    "sqrt.default": "Sqrt",
+    "relu.default": "Relu",
+    "tanh.default": "Tanh",
+    "sigmoid.default": "Sigmoid",
+}
+_BINARY = {
+    "add.Tensor": "Add",
+    "sub.Tensor": "Sub",
+    "mul.Tensor": "Mul",
+    "div.Tensor": "Div",
+    "minimum.default": "Min",
+    "maximum.default": "Max",
+}
+_REDUCTIONS = {
+    "sum.dim_IntList": "ReduceSum",
+    "mean.dim": "ReduceMean",
+    "amax.default": "ReduceMax",
+    "amin.default": "ReduceMin",
+}
+
+
+def _register_plain() -> None:
+    """Operations that both libraries have, under different names."""
+
+    def unary(kind: str) -> Any:  # noqa: ANN401 - a lowering
+        return lambda graph, node, x: graph.add(kind, x)
+
+    def binary(kind: str) -> Any:  # noqa: ANN401 - a lowering
+        def lowering(graph: Graph, node: fx.Node, x: Value, y: Value, *, alpha: float = 1) -> str:
+            if alpha != 1:
+                y = graph.add("Mul", y, alpha)
+            return graph.add(kind, x, y)
+
+        return lowering
+
+    def reduction(kind: str) -> Any:  # noqa: ANN401 - a lowering
+        def lowering(
+            graph: Graph, node: fx.Node, x: Value, axes: Sequence[int], keepdim: bool = False
+        ) -> str:
+            return graph.add(kind, x, list(axes), keepdims=int(keepdim))
+
+        return lowering
+
+    for table, make in ((_UNARY, unary), (_BINARY, binary), (_REDUCTIONS, reduction)):
+        for name, kind in table.items():
+            LOWERINGS.add(name, make(kind))
+
+
+_register_plain()
+
+# --- Layers -----------------------------------------------------------------------------------
+
+
+@LOWERINGS.register("linear.default")
+def _linear(graph: Graph, node: fx.Node, x: Value, weight: Value, bias: Value = None) -> str:
+    if _rank(node.args[0]) != 2 or bias is None:
+        raise LoweringError("only linear layers with a bias, over [B, n], can be exported.")
+    return graph.add("Gemm", x, weight, bias, transB=1)
+
+
+@LOWERINGS.register("baddbmm.default")
+def _baddbmm(graph: Graph, node: fx.Node, bias: Value, x: Value, weight: Value) -> str:
+    return graph.add("Add", graph.add("MatMul", x, weight), bias)
+
+
+@LOWERINGS.register("linalg_vecdot.default")
+def _vecdot(graph: Graph, node: fx.Node, x: Value, y: Value) -> str:
+    return graph.add("ReduceSum", graph.add("Mul", x, y), [-1], keepdims=0)
+
+
+@LOWERINGS.register("gelu.default")
+def _gelu(graph: Graph, node: fx.Node, x: Value) -> str:
+    return graph.add("Gelu", x)
+
+
+@LOWERINGS.register("layer_norm.default")
+def _layer_norm(  # noqa: PLR0913, PLR0917 - torch's
+    graph: Graph,
+    node: fx.Node,
+    x: Value,
+    shape: Sequence[int],
+    weight: Value = None,
+    bias: Value = None,
+    epsilon: float = 1e-5,
+    cudnn: bool = True,
+) -> str:
+    if weight is None:
+        weight, bias = torch.ones(*shape), torch.zeros(*shape)
+    return graph.add("LayerNormalization", x, weight, bias, epsilon=epsilon, axis=-len(shape))
+
+
+@LOWERINGS.register("softplus.default")
+def _softplus(
+    graph: Graph, node: fx.Node, x: Value, beta: float = 1.0, threshold: float = 20.0
+) -> str:
+    # Torch is linear above the threshold, where the two differ by less than float32 can tell.
+    if beta != 1:
+        raise LoweringError(f"softplus can be exported with beta = 1, got {beta}.")
+    return graph.add("Softplus", x)
+
+
+@LOWERINGS.register("addcmul.default")
+def _addcmul(graph: Graph, node: fx.Node, start: Value, x: Value, y: Value) -> str:
+    return graph.add("Add", graph.add("Mul", x, y), start)
+
+
+# --- Choosing and bounding --------------------------------------------------------------------
+
+
+@LOWERINGS.register("where.self")
+def _where(graph: Graph, node: fx.Node, condition: Value, yes: Value, no: Value) -> str:
+    return graph.add("Where", condition, yes, no)
+
+
+@LOWERINGS.register("clamp.default")
+@LOWERINGS.register("clamp.Tensor")
+def _clamp(
+    graph: Graph, node: fx.Node, x: Value, low: Value = None, high: Value = None
+) -> Value:
+    if low is not None:
+        x = graph.add("Max", x, low)
+    return x if high is None else graph.add("Min", x, high)
+
+
+@LOWERINGS.register("_to_copy.default")
+def _to_copy(graph: Graph, node: fx.Node, x: Value, *, dtype: torch.dtype, **_: Any) -> str:  # noqa: ANN401
+    from onnx import TensorProto  # pyright: ignore[reportMissingImports] - an extra
+
+    kinds = {torch.float32: TensorProto.FLOAT, torch.bool: TensorProto.BOOL}
+    return graph.add("Cast", x, to=kinds[dtype])
+
+
+@LOWERINGS.register("_assert_tensor_metadata.default")
+def _assert_tensor_metadata(graph: Graph, node: fx.Node, *_: Any, **__: Any) -> None:  # noqa: ANN401
+    """The file declares the types of its inputs."""
+
+
+# --- Shapes -----------------------------------------------------------------------------------
+
+
+@LOWERINGS.register("cat.default")
+def _cat(graph: Graph, node: fx.Node, parts: Sequence[Value], axis: int = 0) -> str:
+    return graph.add("Concat", *parts, axis=axis)
+
+
+@LOWERINGS.register("unsqueeze.default")
+def _unsqueeze(graph: Graph, node: fx.Node, x: Value, axis: int) -> str:
+    return graph.add("Unsqueeze", x, [axis])
+
+
+@LOWERINGS.register("squeeze.dim")
+def _squeeze(graph: Graph, node: fx.Node, x: Value, axis: int) -> str:
+    return graph.add("Squeeze", x, [axis])
+
+
+@LOWERINGS.register("select.int")
+def _select(graph: Graph, node: fx.Node, x: Value, axis: int, index: int) -> str:
+    return graph.add("Gather", x, torch.tensor(index), axis=axis)
+
+
+@LOWERINGS.register("slice.Tensor")
+def _slice(  # noqa: PLR0913, PLR0917 - torch's
+    graph: Graph,
+    node: fx.Node,
+    x: Value,
+    axis: int = 0,
+    start: int | None = None,
+    stop: int | None = None,
+    step: int = 1,
+) -> str:
+    last = torch.iinfo(torch.int64).max
+    bounds = [0 if start is None else start], [last if stop is None else stop]
+    return graph.add("Slice", x, *bounds, [axis], [step])
+
+
+@LOWERINGS.register("index.Tensor")
+def _index(graph: Graph, node: fx.Node, x: Value, indices: Sequence[Value]) -> str:
+    chosen = [axis for axis, index in enumerate(indices) if index is not None]
+    if len(chosen) != 1 or not isinstance(indices[chosen[0]], Tensor):
+        raise LoweringError("only indexing along one axis, with fixed indices, can be exported.")
+    return graph.add("Gather", x, indices[chosen[0]], axis=chosen[0])
+
+
+@LOWERINGS.register("transpose.int")
+def _transpose(graph: Graph, node: fx.Node, x: Value, first: int, second: int) -> str:
+    raise LoweringError("only weights can be transposed in an export.")
+
+
+@LOWERINGS.register("expand.default")
+def _expand(graph: Graph, node: fx.Node, x: Value, sizes: Sequence[Any]) -> Value:
+    before: Any = node.args[0]
+    shape = [1] * (len(sizes) - _rank(before)) + list(before.meta["val"].shape)
+    wanted = [
+        size if isinstance(size, int) and size >= 0 and size != old else 1
+        for size, old in zip(sizes, shape, strict=True)
+    ]
+    if len(sizes) == _rank(before) and all(size == 1 for size in wanted):
+        return x  # already of that shape
+    return graph.add("Expand", x, wanted)
+
+
+def _rank(node: Any) -> int:  # noqa: ANN401 - a node of a traced graph
+    return node.meta["val"].ndim
