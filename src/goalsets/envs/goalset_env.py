@@ -132,9 +132,7 @@ class GoalSetEnv(gymnasium.Env[dict[str, Floats], Any]):
         told = {"goal": reference.copy(), "query": str(Query(self.layout, mask))}
         return self._observe(state), {**info, **told, "success": reached, "is_success": reached}
 
-    def step(
-        self, action: Any
-    ) -> tuple[dict[str, Floats], float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - Gymnasium's own
+    def step(self, action: Any) -> tuple[dict[str, Floats], float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - Gymnasium's own
         """Apply an action; reward and success are those of the goal set."""
         observed, _, ended, truncated, info = self.env.step(action)
         state = np.asarray(observed, dtype=np.float32)

@@ -41,6 +41,7 @@ class Graph:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
         self._made: dict[tuple[Any, ...], str] = {}
+        self._sources: dict[str, tuple[Any, ...]] = {}
         self._stored: dict[tuple[Any, ...], str] = {}
 
     def add(self, kind: str, *inputs: Value, **attributes: int | float) -> str:
@@ -51,8 +52,16 @@ class Graph:
         key = (kind, tuple(names), tuple(sorted(attributes.items())))
         if key not in self._made:
             self._made[key] = f"{kind.lower()}_{len(self.nodes)}"
+            self._sources[self._made[key]] = (inputs, kind, attributes)
             self.nodes.append(helper.make_node(kind, names, [self._made[key]], **attributes))
         return self._made[key]
+
+    def inputs_of(
+        self, value: Value, kind: str, **attributes: int | float
+    ) -> tuple[Value, ...] | None:
+        """What an operation was given, if a value comes from one of this kind."""
+        made = self._sources.get(value) if isinstance(value, str) else None
+        return made[0] if made is not None and made[1:] == (kind, attributes) else None
 
     def name(self, value: Value) -> str:
         """The name of a value; a constant is stored first, unless an equal one is."""
@@ -67,13 +76,18 @@ class Graph:
             self.constants.append(numpy_helper.from_array(array, self._stored[key]))
         return self._stored[key]
 
-    def rename(self, old: str, new: str) -> None:
-        """Call a tensor by another name."""
+    def finish(self, outputs: Mapping[str, str]) -> None:
+        """Drop what no output needs, and give the outputs their names."""
+        needed, nodes = set(outputs), list[Any]()
+        for node in reversed(self.nodes):
+            if needed.intersection(node.output):
+                nodes.append(node)
+                needed.update(node.input)
+        self.nodes = nodes[::-1]
+        self.constants = [constant for constant in self.constants if constant.name in needed]
         for node in self.nodes:
             for names in (node.input, node.output):
-                for index, name in enumerate(names):
-                    if name == old:
-                        names[index] = new
+                names[:] = [outputs.get(name, name) for name in names]
 
 
 def _as_array(value: Value) -> NDArray[Any]:
@@ -85,14 +99,16 @@ def _as_array(value: Value) -> NDArray[Any]:
 
 
 def lower(
-    program: torch.export.ExportedProgram, inputs: Sequence[str]
-) -> tuple[Graph, list[str]]:
-    """Say a traced program in ONNX; `inputs` are the names of its inputs, in order.
+    program: torch.export.ExportedProgram, inputs: Sequence[str], outputs: Sequence[str]
+) -> Graph:
+    """Say a traced program in ONNX.
 
-    Returns:
-        The graph, and the names of its outputs.
+    Args:
+        program: Traced.
+        inputs: The names of its inputs, in order.
+        outputs: Names for its outputs; it may have fewer.
     """
-    graph, outputs = Graph(), list[str]()
+    graph = Graph()
     values: dict[fx.Node, Value] = {}
     constants = _constants(program)
     free = iter(inputs)
@@ -104,10 +120,11 @@ def lower(
         if node.op == "placeholder":
             values[node] = constants[node.name] if node.name in constants else next(free)
         elif node.op == "output":
-            outputs = [graph.name(value) for value in known(node.args[0])]
+            found = [graph.name(value) for value in known(node.args[0])]
+            graph.finish(dict(zip(found, outputs, strict=False)))
         else:
             values[node] = _lower_node(graph, node, known(node.args), known(node.kwargs))
-    return graph, outputs
+    return graph
 
 
 def _lower_node(
@@ -140,6 +157,4 @@ def _constants(program: torch.export.ExportedProgram) -> dict[str, Tensor]:
 
 
 def _has_name(values: Sequence[Value]) -> bool:
-    return any(
-        isinstance(v, str) or (isinstance(v, list | tuple) and _has_name(v)) for v in values
-    )
+    return any(isinstance(v, str) or (isinstance(v, list | tuple) and _has_name(v)) for v in values)

@@ -108,10 +108,9 @@ def build_model(policy: Policy, frame: Frame) -> onnx.ModelProto:
     """The policy as an ONNX model, without its description."""
     from onnx import TensorProto, checker, helper  # pyright: ignore[reportMissingImports]
 
-    graph, outputs = lower(trace(policy.learner, frame.normaliser), INPUTS)
-    names = (ACTION, DISTANCE)[: len(outputs)]
-    for found, name in zip(outputs, names, strict=True):
-        graph.rename(found, name)
+    graph = lower(trace(policy.learner, frame.normaliser), INPUTS, (ACTION, DISTANCE))
+    made = {name for node in graph.nodes for name in node.output}
+    names = [name for name in (ACTION, DISTANCE) if name in made]
     width, actions = frame.layout.dim, len(frame.normaliser.action_mean)
     shapes = {ACTION: ["batch", actions], DISTANCE: ["batch"]}
     kinds = dict.fromkeys(INPUTS, TensorProto.FLOAT) | {"query": TensorProto.BOOL}

@@ -25,9 +25,7 @@ _UNARY = {
     "sigmoid.default": "Sigmoid",
 }
 _BINARY = {
-    "add.Tensor": "Add",
     "sub.Tensor": "Sub",
-    "mul.Tensor": "Mul",
     "div.Tensor": "Div",
     "minimum.default": "Min",
     "maximum.default": "Max",
@@ -48,9 +46,7 @@ def _register_plain() -> None:
 
     def binary(kind: str) -> Any:  # noqa: ANN401 - a lowering
         def lowering(graph: Graph, node: fx.Node, x: Value, y: Value, *, alpha: float = 1) -> str:
-            if alpha != 1:
-                y = graph.add("Mul", y, alpha)
-            return graph.add(kind, x, y)
+            return graph.add(kind, x, y if alpha == 1 else graph.add("Mul", y, alpha))
 
         return lowering
 
@@ -77,6 +73,25 @@ def _linear(graph: Graph, node: fx.Node, x: Value, weight: Value, bias: Value = 
     if _rank(node.args[0]) != 2 or bias is None:
         raise LoweringError("only linear layers with a bias, over [B, n], can be exported.")
     return graph.add("Gemm", x, weight, bias, transB=1)
+
+
+@LOWERINGS.register("mul.Tensor")
+def _mul(graph: Graph, node: fx.Node, x: Value, y: Value) -> str:
+    layer = graph.inputs_of(x, "Gemm", transB=1)
+    if layer is not None and isinstance(y, Tensor) and y.ndim == 1:
+        # A layer's output that is scaled is a layer with scaled weights: one operation fewer.
+        inputs, weight, bias = layer
+        return graph.add("Gemm", inputs, weight * y[:, None], bias * y, transB=1)
+    return graph.add("Mul", x, y)
+
+
+@LOWERINGS.register("add.Tensor")
+def _add(graph: Graph, node: fx.Node, x: Value, y: Value, *, alpha: float = 1) -> str:
+    layer = graph.inputs_of(x, "Gemm", transB=1)
+    if layer is not None and isinstance(y, Tensor) and y.ndim == 1:
+        inputs, weight, bias = layer
+        return graph.add("Gemm", inputs, weight, bias + alpha * y, transB=1)
+    return graph.add("Add", x, y if alpha == 1 else graph.add("Mul", y, alpha))
 
 
 @LOWERINGS.register("baddbmm.default")
@@ -134,10 +149,17 @@ def _where(graph: Graph, node: fx.Node, condition: Value, yes: Value, no: Value)
 
 
 @LOWERINGS.register("clamp.default")
+def _clamp_to_numbers(
+    graph: Graph, node: fx.Node, x: Value, low: float | None = None, high: float | None = None
+) -> str:
+    infinity = float("inf")
+    return graph.add(
+        "Clip", x, -infinity if low is None else low, infinity if high is None else high
+    )
+
+
 @LOWERINGS.register("clamp.Tensor")
-def _clamp(
-    graph: Graph, node: fx.Node, x: Value, low: Value = None, high: Value = None
-) -> Value:
+def _clamp(graph: Graph, node: fx.Node, x: Value, low: Value = None, high: Value = None) -> Value:
     if low is not None:
         x = graph.add("Max", x, low)
     return x if high is None else graph.add("Min", x, high)
@@ -161,7 +183,10 @@ def _assert_tensor_metadata(graph: Graph, node: fx.Node, *_: Any, **__: Any) -> 
 
 @LOWERINGS.register("cat.default")
 def _cat(graph: Graph, node: fx.Node, parts: Sequence[Value], axis: int = 0) -> str:
-    return graph.add("Concat", *parts, axis=axis)
+    axis %= _rank(node)
+    # Parts that were joined along the same axis are joined at once.
+    flat = [p for part in parts for p in graph.inputs_of(part, "Concat", axis=axis) or (part,)]
+    return graph.add("Concat", *flat, axis=axis)
 
 
 @LOWERINGS.register("unsqueeze.default")

@@ -62,8 +62,6 @@ def trace(learner: Learner, normaliser: Normaliser) -> torch.export.ExportedProg
     example = (states, states.clone(), torch.ones_like(states, dtype=torch.bool))
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")  # torch speaks to itself of what it will change
-        program = torch.export.export(
-            whole, example, dynamic_shapes=({0: rows},) * 3, strict=False
-        )
+        program = torch.export.export(whole, example, dynamic_shapes=({0: rows},) * 3, strict=False)
         # In-place operations become plain ones; layers stay layers.
         return program.run_decompositions({})

@@ -27,7 +27,7 @@ LARGEST = 1 << 29
 """Bytes of the largest file that is read: half a gigabyte, a thousand times a usual one."""
 
 OPERATIONS = frozenset(
-    "Abs Add Cast Concat Div Exp Expand Gather Gelu Gemm LayerNormalization Log MatMul Max Min Mul "
+    "Abs Add Cast Clip Concat Div Exp Expand Gather Gelu Gemm LayerNormalization Log MatMul Max Min Mul "
     "Neg ReduceMax ReduceMean ReduceMin ReduceSum Relu Sigmoid Slice Softplus Sqrt Squeeze Sub Tanh "
     "Unsqueeze Where".split()
 )
@@ -165,7 +165,9 @@ def _understand(data: bytes, path: Path) -> ModelFile:
 def _checked_opset(data: Any) -> memoryview:  # noqa: ANN401 - whatever the file has there
     for name, value in _fields(_message(data), _OPSET, "its operator set"):
         if name == "domain" and _text(value) not in ("", "ai.onnx"):
-            raise ModelFileError(f"it uses operators of {_text(value)!r}, which are not ONNX's own.")
+            raise ModelFileError(
+                f"it uses operators of {_text(value)!r}, which are not ONNX's own."
+            )
     return _message(data)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalsets.core import GoalsetsError, Query, StateLayout
 from goalsets.core.inputs import Asked, InputReader
-from goalsets.runtime.model_file import ACTION, DISTANCE, ModelFile, ModelFileError, read_model_file
+from goalsets.runtime.model_file import (
+    ACTION,
+    DISTANCE,
+    INPUTS,
+    ModelFile,
+    ModelFileError,
+    read_model_file,
+)
 
 Floats = NDArray[np.float32]
 
@@ -29,8 +37,7 @@ class RuntimePolicy:
         """Prepare to act; what it takes to tell distances is prepared when they are asked for."""
         self._file = file
         self._threads = threads
-        self._reader = InputReader(file.layout)
-        self._act = _session(file, ACTION, threads).run
+        self._actor = _Network(file, ACTION, threads)
 
     @property
     def layout(self) -> StateLayout:
@@ -55,9 +62,7 @@ class RuntimePolicy:
         Returns:
             `[A]` or `[B, A]`, within [-1, 1].
         """
-        asked = self._reader.read(observation, goal, query)
-        actions = self._act([ACTION], _feed(asked))[0]
-        return actions[0] if asked.single else actions
+        return self._actor(observation, goal, query)
 
     def distance(
         self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
@@ -66,18 +71,14 @@ class RuntimePolicy:
 
         `card["distance"]` says what it counts.
         """
-        asked = self._reader.read(observation, goal, query)
-        found = self._measure([DISTANCE], _feed(asked))[0]
-        return found[0] if asked.single else found
+        return self._ruler(observation, goal, query)
 
     @functools.cached_property
-    def _measure(self) -> Any:  # noqa: ANN401 - a method of onnxruntime's
+    def _ruler(self) -> _Network:
         if DISTANCE not in self._file.outputs:
             learner = str(self.card.get("learner", "the learner")).upper()
-            raise GoalsetsError(
-                f"{learner} learns no distance: ask GCDL, GCIVL, GCIQL or CRL."
-            )
-        return _session(self._file, DISTANCE, self._threads).run
+            raise GoalsetsError(f"{learner} learns no distance: ask GCDL, GCIVL, GCIQL or CRL.")
+        return _Network(self._file, DISTANCE, self._threads)
 
 
 def load(path: str | Path, threads: int = 1) -> RuntimePolicy:
@@ -93,13 +94,64 @@ def load(path: str | Path, threads: int = 1) -> RuntimePolicy:
     return RuntimePolicy(read_model_file(path), threads)
 
 
-def _feed(asked: Asked) -> dict[str, NDArray[Any]]:
-    """The inputs by name, all of as many rows."""
-    arrays = {"observation": asked.states, "goal": asked.goals, "query": asked.masks}
-    if asked.rows == 1:
-        return arrays
-    shape = (asked.rows, asked.states.shape[1])
-    return {name: np.broadcast_to(array, shape) for name, array in arrays.items()}
+class _Network:
+    """One output of the file, computed by onnxruntime.
+
+    A robot asks the same question of one state at every step. Then reading the arguments and handing
+    arrays over would take as long as some layers do: so the arrays of a single row are handed over
+    once and filled anew with each call, and a question that is the last one again is not read again.
+    """
+
+    def __init__(self, file: ModelFile, output: str, threads: int) -> None:
+        session = _session(file, output, threads)
+        self._reader = InputReader(file.layout)
+        shape = (1, file.layout.dim)
+        row = {
+            "observation": np.zeros(shape, np.float32),
+            "goal": np.zeros(shape, np.float32),
+            "query": np.ones(shape, np.bool_),
+        }
+        answers = np.array(session.run([output], row)[0])
+        binding = session.io_binding()
+        for name, array in row.items():
+            binding.bind_input(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
+        binding.bind_output(output, "cpu", 0, answers.dtype, answers.shape, answers.ctypes.data)
+        self._state, self._goal, self._mask = (row[name][0] for name in INPUTS)
+        self._answer = answers.reshape(answers.shape[1:])  # a view, also where it is one number
+        self._run_row = functools.partial(session.run_with_iobinding, binding)
+        self._run_many = functools.partial(session.run, [output])
+        self._free = threading.Lock()
+        self._question: str | Query | None = None
+        """Whose mask is in `_mask`."""
+
+    def __call__(
+        self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
+    ) -> Floats:
+        """The output for one row without a batch dimension, or for each of many."""
+        if not self._free.acquire(blocking=False):  # another thread has the arrays
+            return self._answer_many(self._reader.read(observation, goal, query))
+        try:
+            shape = self._state.shape
+            same = query is self._question and query is not None
+            if not (same and np.shape(observation) == shape and np.shape(goal) == shape):
+                asked = self._reader.read(observation, goal, query)
+                if not asked.single:
+                    return self._answer_many(asked)
+                self._question = query if isinstance(query, (str, Query)) else None
+                self._mask[:] = asked.masks[0]
+            self._state[:] = observation
+            self._goal[:] = goal
+            self._run_row()
+            return self._answer.copy()[()]
+        finally:
+            self._free.release()
+
+    def _answer_many(self, asked: Asked) -> Floats:
+        shape = (asked.rows, asked.states.shape[1])
+        arrays = {"observation": asked.states, "goal": asked.goals, "query": asked.masks}
+        feed = {name: np.broadcast_to(array, shape) for name, array in arrays.items()}
+        found = self._run_many(feed)[0]
+        return found[0] if asked.single else found
 
 
 def _session(file: ModelFile, output: str, threads: int) -> Any:  # noqa: ANN401 - onnxruntime's
