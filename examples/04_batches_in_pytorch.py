@@ -28,12 +28,15 @@ def main():
         Trajectories.from_episodes(list(log.episodes())),
         layout,
         queries="semantic",
-        horizon=60,
+        horizon=20,
         standardised=True,
     )
     stream = RelabeledStream(data, batch_size=512, seed=0, stop=STEPS)
     actor = nn.Sequential(
-        nn.Linear(3 * layout.dim, 128), nn.GELU(), nn.Linear(128, 128), nn.GELU(), nn.Linear(128, 5)
+        *(nn.Linear(3 * layout.dim, 192), nn.GELU()),
+        *(nn.Linear(192, 192), nn.GELU()),
+        *(nn.Linear(192, 192), nn.GELU()),
+        nn.Linear(192, 5),
     )
     optimiser = torch.optim.AdamW(actor.parameters(), lr=2e-3)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, STEPS)
