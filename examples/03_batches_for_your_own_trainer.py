@@ -11,7 +11,7 @@ import numpy as np
 
 from goalsets import GoalSet, Query
 from goalsets.data.trajectories import Trajectories
-from goalsets.envs.goalset_env import Listed
+from goalsets.envs.episode_queries import Listed
 from goalsets.envs.tabletop import Streams, collect, official_tasks, start_tasks, tabletop_layout
 from goalsets.interop.batches import RelabeledData
 

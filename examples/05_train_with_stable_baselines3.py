@@ -4,8 +4,8 @@
 relabels what happened with states that were reached, and with a question drawn anew. Slow: about
 a minute on one core. Needs `pip install "goalsets[sb3]"`.
 
-    python examples/05_train_with_stable_baselines3.py                  # GS-HER: query and goal redrawn
-    python examples/05_train_with_stable_baselines3.py --buffer plain   # Stable-Baselines3's own HER
+    python examples/05_train_with_stable_baselines3.py                  # redraws the query, too
+    python examples/05_train_with_stable_baselines3.py --buffer plain   # Stable-Baselines3's own
 """
 
 from __future__ import annotations

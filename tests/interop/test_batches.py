@@ -1,4 +1,4 @@
-"""Relabeled batches for other trainers: OGBench's keys and meanings, and the same for any workers."""
+"""Relabeled batches for other trainers: OGBench's keys and meanings; the same for any workers."""
 
 from __future__ import annotations
 

@@ -30,10 +30,8 @@ def filled_buffer(kind: type, steps: int = 300, **settings: object):
         "tabletop-single-v0", queries=queries, goals=goals
     )
     venv = DummyVecEnv([make, make])
-    np.random.seed(0)
-    buffer = kind(
-        1_000, venv.observation_space, venv.action_space, env=venv, n_envs=2, **settings
-    )
+    np.random.seed(0)  # noqa: NPY002 - Stable-Baselines3 draws from it
+    buffer = kind(1_000, venv.observation_space, venv.action_space, env=venv, n_envs=2, **settings)
     venv.seed(0)
     observation = venv.reset()
     rng = np.random.default_rng(0)
@@ -114,7 +112,7 @@ def test_seed_decides_the_batches() -> None:
     batches = []
     for _ in range(2):
         buffer, _ = filled_buffer(GoalSetReplayBuffer, queries="blockwise")
-        np.random.seed(5)
+        np.random.seed(5)  # noqa: NPY002 - as above
         batches.append(buffer.sample(50).observations["desired_goal"])
     assert (batches[0] == batches[1]).all()
 

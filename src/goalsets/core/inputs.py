@@ -86,7 +86,7 @@ class InputReader:
     def _remember(self, query: str | Query) -> Masks:
         if len(self._masks) >= _REMEMBERED:
             self._masks.clear()
-        return self._masks.setdefault(query, self._parse(query).mask.copy())
+        return self._masks.setdefault(query, np.array(self._parse(query).mask, dtype=np.bool_))
 
     def _parse(self, query: str | Query) -> Query:
         if isinstance(query, str):

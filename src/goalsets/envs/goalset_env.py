@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalsets.core import GoalsetsError, Query, StateLayout
 from goalsets.core.goalset import all_terms_hold, mean_squared_distance
 from goalsets.core.packing import pack_goal, unpack_goal
+from goalsets.envs.episode_queries import Queries, as_queries
 from goalsets.envs.seeding import make_environment, reset_seeded
 from goalsets.envs.tasks import TASKS
 
@@ -34,31 +34,7 @@ _DRAWS = 100
 """How often a goal that is reached already is drawn again."""
 
 
-class Queries(Protocol):
-    """Where an episode's query comes from: any of `goalsets.relabel.queries`, or `Listed`."""
-
-    def sample(self, layout: StateLayout, batch_size: int, rng: np.random.Generator) -> Masks:
-        """Draw `bool[B, D]`."""
-        ...
-
-
-@dataclass(frozen=True)
-class Listed:
-    """Some queries, each as likely as the others."""
-
-    texts: Sequence[str]
-
-    def sample(self, layout: StateLayout, batch_size: int, rng: np.random.Generator) -> Masks:
-        """Draw one for each row."""
-        masks = np.stack([Query.parse(text, layout).mask for text in self.texts])
-        return masks[rng.integers(len(masks), size=batch_size)]
-
-    def marginals(self, layout: StateLayout) -> NDArray[np.float64]:
-        """The share of queries that look at each coordinate."""
-        return np.mean([Query.parse(text, layout).mask for text in self.texts], axis=0)
-
-
-class GoalSetEnv(gymnasium.Env[dict[str, Floats], Any]):
+class GoalSetEnv(gymnasium.Env[Any, Any]):
     """An environment with a layout, asked to reach goal sets.
 
     An observation has four parts: `observation` `[D]`, `achieved_goal` and `desired_goal` `[2 D]`,
@@ -85,7 +61,7 @@ class GoalSetEnv(gymnasium.Env[dict[str, Floats], Any]):
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own
 
-    def __init__(  # noqa: PLR0913 - keywords, each with a default
+    def __init__(
         self,
         env: gymnasium.Env[Any, Any],
         *,
@@ -99,8 +75,11 @@ class GoalSetEnv(gymnasium.Env[dict[str, Floats], Any]):
     ) -> None:
         """Check that the environment, the layout and the goals fit."""
         self.env = env
-        self.layout = _with_tolerances(_layout_of(env, layout), tolerances or {})
-        self.queries = _as_queries(queries, self.layout)
+        layout = _layout_of(env, layout)
+        # The task's own tolerances hold, too, where its text gives some.
+        official = {} if layout.task is None else Query.parse("task", layout).tolerances
+        self.layout = _with_tolerances(layout, {**official, **(tolerances or {})})
+        self.queries = as_queries(queries, self.layout)
         self.epsilon = epsilon
         self.negative = negative
         self.terminate = terminate
@@ -108,7 +87,7 @@ class GoalSetEnv(gymnasium.Env[dict[str, Floats], Any]):
             _check_tolerances(self.layout)
         self._goals = None if goals is None else _checked_goals(goals, self.layout)
         self.action_space = env.action_space
-        self.observation_space = _observation_space(env, self.layout)
+        self.observation_space = _observation_space(env)
         self.metadata = env.metadata
         self.render_mode = env.render_mode
         self._goal = np.zeros(2 * self.layout.dim, dtype=np.float32)
@@ -279,37 +258,19 @@ def _check_tolerances(layout: StateLayout) -> None:
         )
 
 
-def _as_queries(queries: str | Sequence[str] | Queries | None, layout: StateLayout) -> Queries:
-    if queries is None:
-        queries = "all" if layout.task is None else "task"
-    if isinstance(queries, str):
-        queries = (queries,)
-    if not isinstance(queries, Sequence):
-        return queries
-    for text in queries:
-        if Query.parse(text, layout).tolerances and text != "task":
-            raise GoalsetsError(
-                f"{text!r} gives a tolerance, but tolerances belong to the environment: give "
-                "GoalSetEnv tolerances instead."
-            )
-    if not queries:
-        raise GoalsetsError("expected at least one query, got none.")
-    return Listed(tuple(queries))
-
-
 def _checked_goals(goals: ArrayLike, layout: StateLayout) -> Floats:
     states = np.asarray(goals, dtype=np.float32)
     if states.ndim != 2 or len(states) == 0 or states.shape[1] != layout.dim:
         raise GoalsetsError(
             f"goals over layout {layout.name!r} are states of {layout.dim} coordinates, got shape "
-            f"{list(states.shape[1:]) if states.ndim == 2 and len(states) == 1 else list(states.shape)}."
+            f"{list(states.shape)}."
         )
     if not np.isfinite(states).all():
         raise GoalsetsError("goals must be finite, got some that are not.")
     return states
 
 
-def _observation_space(env: gymnasium.Env[Any, Any], layout: StateLayout) -> spaces.Dict:
+def _observation_space(env: gymnasium.Env[Any, Any]) -> spaces.Dict:
     inner = env.observation_space
     assert isinstance(inner, spaces.Box)
     low, high = inner.low.astype(np.float32), inner.high.astype(np.float32)

@@ -26,7 +26,7 @@ Value = Any
 Lowering = Callable[..., Value]
 
 LOWERINGS: Registry[Lowering] = Registry("operation")
-"""By torch's name of the operation; each takes the graph, the node, and the node's arguments."""
+"""By torch's name of the operation; each takes the graph and torch's arguments."""
 
 
 class LoweringError(GoalsetsError):
@@ -40,6 +40,8 @@ class Graph:
         """Start empty."""
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
+        self.node: Any = None
+        """The traced node that is being said; it knows the shapes."""
         self._made: dict[tuple[Any, ...], str] = {}
         self._sources: dict[str, tuple[Any, ...]] = {}
         self._stored: dict[tuple[Any, ...], str] = {}
@@ -53,7 +55,9 @@ class Graph:
         if key not in self._made:
             self._made[key] = f"{kind.lower()}_{len(self.nodes)}"
             self._sources[self._made[key]] = (inputs, kind, attributes)
-            self.nodes.append(helper.make_node(kind, names, [self._made[key]], **attributes))
+            node = helper.make_node(kind, names, [self._made[key]])
+            node.attribute.extend(helper.make_attribute(*pair) for pair in attributes.items())
+            self.nodes.append(node)
         return self._made[key]
 
     def inputs_of(
@@ -114,7 +118,7 @@ def lower(
     free = iter(inputs)
 
     def known(argument: Any) -> Any:  # noqa: ANN401 - whatever torch puts there
-        return fx.node.map_arg(argument, lambda node: values[node])
+        return fx.map_arg(argument, lambda node: values[node])
 
     for node in program.graph.nodes:
         if node.op == "placeholder":
@@ -141,7 +145,8 @@ def _lower_node(
             f"the policy computes {name!r}, which has no counterpart in ONNX here: say it in "
             "goalsets.export.operations."
         )
-    return LOWERINGS[name](graph, node, *args, **kwargs)
+    graph.node = node
+    return LOWERINGS[name](graph, *args, **kwargs)
 
 
 def _constants(program: torch.export.ExportedProgram) -> dict[str, Tensor]:

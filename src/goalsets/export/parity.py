@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError, StateLayout
 from goalsets.data.normaliser import Normaliser
+from goalsets.policy import Policy
+from goalsets.runtime.policy import RuntimePolicy
 
 QUESTIONS = 10_000
 ONE_BY_ONE = 1_000
@@ -22,18 +25,6 @@ Masks = NDArray[np.bool_]
 
 class ParityError(GoalsetsError):
     """An export that does not answer as the policy does."""
-
-
-class Answers(Protocol):
-    """A policy, or an export of it."""
-
-    def act(self, observation: Floats, goal: Floats, query: Masks) -> Floats:
-        """Actions `[B, A]`."""
-        ...
-
-    def distance(self, observation: Floats, goal: Floats, query: Masks) -> Floats:
-        """Distances `[B]`."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -57,8 +48,8 @@ class Parity:
 
 
 def measure_parity(
-    policy: Answers,
-    exported: Answers,
+    policy: Policy,
+    exported: RuntimePolicy,
     layout: StateLayout,
     normaliser: Normaliser,
     *,
@@ -97,9 +88,10 @@ def random_questions(
     return states, goals, masks
 
 
-def _ask(method: Answers, asked: tuple[Floats, Floats, Masks]) -> Floats:  # type: ignore[valid-type]
-    batch = method(*(array[ONE_BY_ONE:] for array in asked))
-    singles = [method(*(array[row] for array in asked)) for row in range(ONE_BY_ONE)]
+def _ask(method: Callable[[Any, Any, Any], Floats], asked: tuple[Floats, Floats, Masks]) -> Floats:
+    states, goals, masks = asked
+    batch = method(states[ONE_BY_ONE:], goals[ONE_BY_ONE:], masks[ONE_BY_ONE:])
+    singles = [method(states[row], goals[row], masks[row]) for row in range(ONE_BY_ONE)]
     return np.concatenate((np.stack(singles), batch))
 
 

@@ -19,8 +19,8 @@ class RelabeledStream(IterableDataset[dict[str, Tensor]]):
     """Batches of `RelabeledData` as tensors, without end.
 
     Batch i depends on the seed and on i alone. A `DataLoader` with any number of workers, which
-    take the batches by turns, therefore gives the same batches in the same order; and to go on after
-    a stop, start where it was. Give the loader `batch_size=None`: batches are made here.
+    take the batches by turns, therefore gives the same batches in the same order; and to go on
+    after a stop, start where it was. Give the loader `batch_size=None`: batches are made here.
 
     Args:
         data: What batches are drawn from, and in which form.

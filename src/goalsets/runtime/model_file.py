@@ -26,11 +26,16 @@ ACTION, DISTANCE = "action", "distance"
 LARGEST = 1 << 29
 """Bytes of the largest file that is read: half a gigabyte, a thousand times a usual one."""
 
+# fmt: off
 OPERATIONS = frozenset(
-    "Abs Add Cast Clip Concat Div Exp Expand Gather Gelu Gemm LayerNormalization Log MatMul Max Min Mul "
-    "Neg ReduceMax ReduceMean ReduceMin ReduceSum Relu Sigmoid Slice Softplus Sqrt Squeeze Sub Tanh "
-    "Unsqueeze Where".split()
+    {
+        "Abs", "Add", "Cast", "Clip", "Concat", "Div", "Exp", "Expand", "Gather", "Gelu",
+        "Gemm", "LayerNormalization", "Log", "MatMul", "Max", "Min", "Mul", "Neg", "ReduceMax",
+        "ReduceMean", "ReduceMin", "ReduceSum", "Relu", "Sigmoid", "Slice", "Softplus", "Sqrt",
+        "Squeeze", "Sub", "Tanh", "Unsqueeze", "Where",
+    }
 )
+# fmt: on
 """All that a policy computes with: none reads a file, calls anything, or repeats."""
 
 _ITEM_SIZES = {1: 4, 7: 8, 9: 1}

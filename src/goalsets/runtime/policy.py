@@ -97,9 +97,9 @@ def load(path: str | Path, threads: int = 1) -> RuntimePolicy:
 class _Network:
     """One output of the file, computed by onnxruntime.
 
-    A robot asks the same question of one state at every step. Then reading the arguments and handing
-    arrays over would take as long as some layers do: so the arrays of a single row are handed over
-    once and filled anew with each call, and a question that is the last one again is not read again.
+    A robot asks the same question of one state at every step. Reading the arguments and handing
+    arrays over would then take as long as some layers do. So the arrays of a single row are handed
+    over once and filled anew with each call, and a question that comes again is not read again.
     """
 
     def __init__(self, file: ModelFile, output: str, threads: int) -> None:
