@@ -12,7 +12,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks.line import Line
 
-PARTS = ("queries", "tabletop", "store", "collect", "learners", "rollout", "sweep")
+PARTS = ("queries", "tabletop", "store", "collect", "learners", "rollout", "sweep", "export")
 
 
 def main(names: list[str]) -> int:

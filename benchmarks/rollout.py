@@ -29,7 +29,7 @@ def lines() -> Iterator[Line]:
     """Yield the lines."""
     workers = available_cores()
     with tempfile.TemporaryDirectory() as place:
-        run = _untrained(Path(place))
+        run = untrained(Path(place))
         specs = _specs(workers * EPISODES)
         # Both in the same worker, by turns, while all workers are busy with the same.
         crew = Crew(prepare, (run,), workers, silence)
@@ -72,9 +72,11 @@ def _specs(count: int) -> list[EpisodeSpec]:
     return [EpisodeSpec(TASK, 1 + i % 5, i, "cube_pos", goal, trace=True) for i in range(count)]
 
 
-def _untrained(place: Path) -> Path:
+def untrained(place: Path, learner: str = "gcbc") -> Path:
+    """A run directory of a policy that knows nothing, for time alone."""
     rng = np.random.default_rng(0)
     states = rng.standard_normal((101, 28), dtype=np.float32)
     episode = Episode(states, rng.uniform(-1, 1, (100, 5)).astype(np.float32))
     store = write_store(place / "data", [episode], layout=TASKS[TASK].layout)
-    return train(TrainConfig(TASK, steps=1, batch_size=8), store, place / "run").path
+    config = TrainConfig(TASK, learner=learner, steps=1, batch_size=8)
+    return train(config, store, place / "run").path

@@ -12,8 +12,14 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(ROOT.glob("examples/[0-9]*.py"))
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+def marked(example: Path):
+    """An example that says of itself "Slow:" runs with the slow tests."""
+    slow = "Slow:" in example.read_text(encoding="utf-8")
+    mark = pytest.mark.slow if slow else pytest.mark.full
+    return pytest.param(example, marks=mark, id=example.name)
+
+
+@pytest.mark.parametrize("example", [marked(example) for example in EXAMPLES])
 def test_example(example: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, str(example)], capture_output=True, text=True, cwd=tmp_path, check=False

@@ -80,7 +80,7 @@ def _config() -> tuple[Any, ...]:
 
 
 def _verbs() -> Verbs:
-    from goalsets.cli import ask, distance, query, quickstart, report, sweep, tasks, train
+    from goalsets.cli import ask, distance, export, query, quickstart, report, sweep, tasks, train
     from goalsets.cli import eval as evaluation
 
     return {
@@ -88,6 +88,7 @@ def _verbs() -> Verbs:
         "data": data,
         "distance": distance.distance,
         "eval": evaluation.eval_,
+        "export": export.export,
         "query": query.query,
         "quickstart": quickstart.quickstart,
         "report": report.report,

@@ -1,0 +1,49 @@
+"""`goalsets export`: a policy as one file for other machines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+
+def export(
+    run: Annotated[Path, tyro.conf.Positional],
+    to: Literal["onnx"] = "onnx",
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
+    step: int | None = None,
+) -> None:
+    """Write a run's policy as one file that needs no torch.
+
+    Observation, goal and query go in; the action comes out, and the distance where the learner has
+    one. Standardising, the fill where a query does not look, and the clamp are inside, and so are
+    the layout and a model card. Before the file is written, the export is asked 10,000 random
+    questions: an answer that differs from the policy's by more than 1e-5 is an error, and there is
+    no file. goalsets.runtime.load(FILE) runs it with numpy and onnxruntime.
+
+    Args:
+        run: A run directory.
+        to: The format.
+        output: The file; by default policy.onnx in the run directory.
+        step: A step whose weights were kept; the latest checkpoint unless given.
+    """
+    import sys
+
+    from goalsets.export import export_onnx
+    from goalsets.train.run import Run
+
+    place = output or run / f"policy.{to}"
+
+    def say(text: str) -> None:
+        print(f"{text} ...", file=sys.stderr)
+
+    done = export_onnx(Run.open(run), place, step, say=say)
+    print(f"exported {done.card['learner']} of step {done.card['step']:,}: {done.path}")
+    print(f"  answers   {done.card['answers']}")
+    print(f"  size      {done.size / 1e6:.1f} MB, {done.operations} operations")
+    told = f"actions within {done.parity.action:.1g}"
+    if done.parity.distance is not None:
+        told += f", distances within {done.parity.distance:.1g} of the largest"
+    print(f"  parity    {told}, on 10,000 questions")
+    print(f"next: goalsets.runtime.load('{done.path}').act(observation, goal, query)")

@@ -1,0 +1,292 @@
+"""GoalSetEnv: Gymnasium's goal environments with the query inside.
+
+Trainers that know goals only as `achieved_goal` and `desired_goal`, such as those with hindsight
+replay, pass both to `compute_reward` and nothing else. Here both are packed: [q ⊙ s, q] and
+[q ⊙ g, q]. A later achieved goal that is put in place of the desired one then brings the episode's
+query along, and the reward is judged under it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import ArrayLike, NDArray
+
+from goalsets.core import GoalsetsError, Query, StateLayout
+from goalsets.core.goalset import all_terms_hold, mean_squared_distance
+from goalsets.core.packing import pack_goal, unpack_goal
+from goalsets.envs.episode_queries import Queries, as_queries
+from goalsets.envs.seeding import make_environment, reset_seeded
+from goalsets.envs.tasks import TASKS
+
+Floats = NDArray[np.float32]
+Masks = NDArray[np.bool_]
+
+ENV_ID = "goalsets/GoalSet-v0"
+"""`gymnasium.make(ENV_ID, task="tabletop-single-v0")`, after importing this module."""
+
+_DRAWS = 100
+"""How often a goal that is reached already is drawn again."""
+
+
+class GoalSetEnv(gymnasium.Env[Any, Any]):
+    """An environment with a layout, asked to reach goal sets.
+
+    An observation has four parts: `observation` `[D]`, `achieved_goal` and `desired_goal` `[2 D]`,
+    packed, and `query` `[D]`, 1 where it looks. `reset` takes `options={"goal": [D], "query":
+    "cube_pos & eff_yaw"}`; what else is in the options goes to the environment. The environment's
+    own reward does not count, nor its wish to end because its own goal is reached; it may end for
+    other reasons.
+
+    Args:
+        env: Observes flat states.
+        layout: What they mean; by default the environment's own `layout`.
+        queries: Texts to draw from, or a query distribution; by default the layout's task.
+        goals: `[N, D]`, references to draw from; by default the one that the environment gives as
+            `info["goal"]`. A reference whose goal set holds the first state is drawn again.
+        tolerances: By group, in place of the layout's: a number in observation units or text such
+            as `"2cm"`. They belong to the environment, not to a query: relabeling sees only masks.
+        epsilon: Judge by the relaxed set d_q ≤ epsilon instead of by the tolerances.
+        negative: Reward −1 on the way and 0 in the goal set, as Gymnasium-Robotics does; otherwise
+            0 and 1.
+        terminate: Whether reaching the goal set ends the episode. Stable-Baselines3's own
+            `HerReplayBuffer` keeps the ends of episodes as they were when it relabels, so give it
+            False; `goalsets.interop.sb3.GoalSetReplayBuffer` takes either.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own
+
+    def __init__(
+        self,
+        env: gymnasium.Env[Any, Any],
+        *,
+        layout: StateLayout | None = None,
+        queries: str | Sequence[str] | Queries | None = None,
+        goals: ArrayLike | None = None,
+        tolerances: Mapping[str, float | str] | None = None,
+        epsilon: float | None = None,
+        negative: bool = True,
+        terminate: bool = True,
+    ) -> None:
+        """Check that the environment, the layout and the goals fit."""
+        self.env = env
+        layout = _layout_of(env, layout)
+        # The task's own tolerances hold, too, where its text gives some.
+        official = {} if layout.task is None else Query.parse("task", layout).tolerances
+        self.layout = _with_tolerances(layout, {**official, **(tolerances or {})})
+        self.queries = as_queries(queries, self.layout)
+        self.epsilon = epsilon
+        self.negative = negative
+        self.terminate = terminate
+        if epsilon is None:
+            _check_tolerances(self.layout)
+        self._goals = None if goals is None else _checked_goals(goals, self.layout)
+        self.action_space = env.action_space
+        self.observation_space = _observation_space(env)
+        self.metadata = env.metadata
+        self.render_mode = env.render_mode
+        self._goal = np.zeros(2 * self.layout.dim, dtype=np.float32)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Floats], dict[str, Any]]:
+        """Start an episode; `info` says the full reference as `goal` and the `query` as text."""
+        super().reset(seed=seed)
+        rest = dict(options or {})
+        goal, query = rest.pop("goal", None), rest.pop("query", None)
+        first, info = reset_seeded(self.env, seed, rest or None)
+        state = np.asarray(first, dtype=np.float32)
+        mask = self._draw_query() if query is None else self._read_query(query)
+        if goal is not None:
+            reference = _checked_goals(np.asarray(goal)[None], self.layout)[0]
+        else:
+            reference = self._draw_goal(state, mask, info)
+        self._goal = pack_goal(reference, mask)
+        reached = self._is_reached(state)
+        told = {"goal": reference.copy(), "query": str(Query(self.layout, mask))}
+        return self._observe(state), {**info, **told, "success": reached, "is_success": reached}
+
+    def step(self, action: Any) -> tuple[dict[str, Floats], float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - Gymnasium's own
+        """Apply an action; reward and success are those of the goal set."""
+        observed, _, ended, truncated, info = self.env.step(action)
+        state = np.asarray(observed, dtype=np.float32)
+        reached = self._is_reached(state)
+        # An environment that ends because its own goal is reached says so; ours is another.
+        failed = bool(ended) and not info.get("success")
+        terminated = failed or (self.terminate and reached)
+        told = {"success": reached, "is_success": reached}
+        return (
+            self._observe(state),
+            float(self._reward(np.bool_(reached))),
+            terminated,
+            bool(truncated),
+            {**info, **told},
+        )
+
+    def render(self) -> Any:  # noqa: ANN401 - Gymnasium's own
+        """The environment's picture."""
+        return self.env.render()
+
+    def close(self) -> None:
+        """Close the environment."""
+        self.env.close()
+
+    # --- Judging, one or many at a time, with the signatures of Gymnasium-Robotics ----------------
+
+    def compute_reward(self, achieved_goal: Floats, desired_goal: Floats, info: Any) -> Any:  # noqa: ANN401
+        """The reward of packed goals `[2 D]` or `[N, 2 D]`: a number, or `float32[N]`."""
+        rewards = self._reward(self._contains(achieved_goal, desired_goal))
+        return float(rewards) if rewards.ndim == 0 else rewards
+
+    def compute_terminated(self, achieved_goal: Floats, desired_goal: Floats, info: Any) -> Any:  # noqa: ANN401
+        """Whether an episode ends there: True or False, or `bool[N]`."""
+        ended = np.asarray(self._contains(achieved_goal, desired_goal)) & self.terminate
+        return bool(ended) if ended.ndim == 0 else ended
+
+    def compute_truncated(self, achieved_goal: Floats, desired_goal: Floats, info: Any) -> Any:  # noqa: ANN401
+        """Always False: only time cuts an episode short, and goals know nothing of it."""
+        shape = np.broadcast_shapes(np.shape(achieved_goal), np.shape(desired_goal))[:-1]
+        return np.zeros(shape, dtype=np.bool_) if shape else False
+
+    def _contains(self, achieved: Floats, desired: Floats) -> Any:  # noqa: ANN401 - bool or array
+        states, _ = unpack_goal(np.asarray(achieved))
+        references, masks = unpack_goal(np.asarray(desired))
+        if self.epsilon is not None:
+            return mean_squared_distance(states, references, masks) <= self.epsilon
+        return all_terms_hold(self.layout, states, references, masks)
+
+    def _reward(self, reached: Any) -> Any:  # noqa: ANN401 - bool or array
+        return np.asarray(reached, dtype=np.float32) - np.float32(self.negative)
+
+    def _is_reached(self, state: Floats) -> bool:
+        return bool(self._contains(pack_goal(state, self._mask), self._goal))
+
+    # --- What is asked ---------------------------------------------------------------------------
+
+    @property
+    def _mask(self) -> Masks:
+        return unpack_goal(self._goal)[1]
+
+    def _observe(self, state: Floats) -> dict[str, Floats]:
+        mask = self._mask
+        return {
+            "observation": state.copy(),
+            "achieved_goal": pack_goal(state, mask),
+            "desired_goal": self._goal.copy(),
+            "query": mask.astype(np.float32),
+        }
+
+    def _draw_query(self) -> Masks:
+        return self.queries.sample(self.layout, 1, self.np_random)[0]
+
+    def _read_query(self, query: str | Query | ArrayLike) -> Masks:
+        if not isinstance(query, str | Query):
+            return Query(self.layout, np.asarray(query)).mask
+        read = Query.parse(query, self.layout) if isinstance(query, str) else query
+        if read.layout.dim != self.layout.dim:
+            raise GoalsetsError(
+                f"the query is over layout {read.layout.name!r}, the environment over "
+                f"{self.layout.name!r}."
+            )
+        if read.tolerances:
+            name = next(iter(read.tolerances))
+            raise GoalsetsError(
+                f"the query gives {name!r} a tolerance, but tolerances belong to the environment: "
+                f"GoalSetEnv(..., tolerances={{{name!r}: {read.tolerances[name]:.4g}}})."
+            )
+        return read.mask
+
+    def _draw_goal(self, state: Floats, mask: Masks, info: Mapping[str, Any]) -> Floats:
+        if self._goals is None:
+            if "goal" not in info:
+                raise GoalsetsError(
+                    "the environment gives no goal of its own as info['goal']: give GoalSetEnv "
+                    "goals to draw from, or reset it with options={'goal': state}."
+                )
+            return _checked_goals(np.asarray(info["goal"])[None], self.layout)[0]
+        achieved = pack_goal(state, mask)
+        reference = self._goals[self.np_random.integers(len(self._goals))]
+        for _ in range(_DRAWS):
+            if not self._contains(achieved, pack_goal(reference, mask)):
+                break
+            reference = self._goals[self.np_random.integers(len(self._goals))]
+        return reference
+
+
+def make_goalset_env(task: str, render_mode: str | None = None, **settings: Any) -> GoalSetEnv:  # noqa: ANN401
+    """Make a task's environment and wrap it; `settings` are those of `GoalSetEnv`."""
+    known = TASKS[task]
+    kwargs = {} if render_mode is None else {"render_mode": render_mode}
+    env = make_environment(known, **kwargs)
+    return GoalSetEnv(env, **{"layout": known.layout, **settings})
+
+
+def _layout_of(env: gymnasium.Env[Any, Any], layout: StateLayout | None) -> StateLayout:
+    layout = layout or getattr(env.unwrapped, "layout", None)
+    if layout is None:
+        raise GoalsetsError(f"{env} does not say what its states mean: give GoalSetEnv a layout.")
+    space = env.observation_space
+    if not isinstance(space, spaces.Box) or space.shape != (layout.dim,):
+        raise GoalsetsError(
+            f"layout {layout.name!r} needs observations of shape ({layout.dim},), and {env} "
+            f"gives {space}."
+        )
+    return layout
+
+
+def _with_tolerances(layout: StateLayout, changed: Mapping[str, float | str]) -> StateLayout:
+    for name in changed:
+        layout.group(name)  # an unknown name raises an error with the near ones
+    groups = [
+        group.with_tolerance(changed[group.name]) if group.name in changed else group
+        for group in layout.groups
+    ]
+    return dataclasses.replace(layout, groups=groups) if changed else layout
+
+
+def _check_tolerances(layout: StateLayout) -> None:
+    unknown = [term.name for term in Query.all(layout).terms if term.tolerance is None]
+    if unknown:
+        raise GoalsetsError(
+            f"layout {layout.name!r} has no tolerance for {', '.join(unknown)}: give GoalSetEnv "
+            "tolerances, or one epsilon for all."
+        )
+
+
+def _checked_goals(goals: ArrayLike, layout: StateLayout) -> Floats:
+    states = np.asarray(goals, dtype=np.float32)
+    if states.ndim != 2 or len(states) == 0 or states.shape[1] != layout.dim:
+        raise GoalsetsError(
+            f"goals over layout {layout.name!r} are states of {layout.dim} coordinates, got shape "
+            f"{list(states.shape)}."
+        )
+    if not np.isfinite(states).all():
+        raise GoalsetsError("goals must be finite, got some that are not.")
+    return states
+
+
+def _observation_space(env: gymnasium.Env[Any, Any]) -> spaces.Dict:
+    inner = env.observation_space
+    assert isinstance(inner, spaces.Box)
+    low, high = inner.low.astype(np.float32), inner.high.astype(np.float32)
+    zeros, ones = np.zeros_like(low), np.ones_like(low)
+    # Zero stands where a query does not look.
+    packed_low = np.concatenate((np.minimum(low, 0), zeros))
+    packed_high = np.concatenate((np.maximum(high, 0), ones))
+    return spaces.Dict(
+        {
+            "observation": spaces.Box(low, high, dtype=np.float32),
+            "achieved_goal": spaces.Box(packed_low, packed_high, dtype=np.float32),
+            "desired_goal": spaces.Box(packed_low, packed_high, dtype=np.float32),
+            "query": spaces.Box(zeros, ones, dtype=np.float32),
+        }
+    )
+
+
+if ENV_ID not in gymnasium.registry:
+    gymnasium.register(ENV_ID, entry_point=f"{__name__}:make_goalset_env")

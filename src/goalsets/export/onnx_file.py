@@ -1,0 +1,166 @@
+"""Writing a policy as one ONNX file, after asking whether it still answers the same."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goalsets.core import GoalsetsError, layout_to_dict
+from goalsets.export.card import make_card
+from goalsets.export.lowering import lower
+from goalsets.export.parity import QUESTIONS, Parity, measure_parity
+from goalsets.export.traced import trace
+from goalsets.policy import Policy
+from goalsets.runtime.model_file import (
+    ACTION,
+    CARD_KEY,
+    DISTANCE,
+    FORMAT,
+    FORMAT_KEY,
+    INPUTS,
+    LAYOUT_KEY,
+    understand,
+)
+from goalsets.runtime.policy import RuntimePolicy
+from goalsets.train.build import Frame
+from goalsets.train.run import Run
+from goalsets.workers import silence
+
+if TYPE_CHECKING:
+    import onnx  # pyright: ignore[reportMissingImports] - an extra
+
+OPSET = 20
+"""The first with Gelu as one operation."""
+IR_VERSION = 10
+"""That of ONNX 1.16: old enough for every onnxruntime that knows the operations."""
+
+
+class ExportError(GoalsetsError):
+    """An export that could not be written."""
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A file that was written, and what is known of it."""
+
+    path: Path
+    size: int
+    """In bytes."""
+    operations: int
+    parity: Parity
+    card: dict[str, Any]
+
+
+def export_onnx(
+    run: Run,
+    output: str | Path,
+    step: int | None = None,
+    *,
+    say: Callable[[str], None] = silence,
+) -> Exported:
+    """Write a run's policy as one ONNX file.
+
+    Inputs are `observation` and `goal`, float32[B, D] in the environment's units, and `query`,
+    bool[B, D]; outputs `action` float32[B, A] within [-1, 1] and, where the learner has one,
+    `distance` float32[B]. The file is written only after the export was asked ten thousand
+    questions and answered as the policy does.
+
+    Args:
+        run: The run.
+        output: The file.
+        step: A step whose weights were kept; the latest checkpoint unless given.
+        say: Told what is being done.
+
+    Raises:
+        ParityError: The export does not answer as the policy does. Nothing is written.
+    """
+    output = Path(output)
+    _import_onnx()
+    if output.is_dir() or not output.absolute().parent.is_dir():
+        raise ExportError(f"{output} cannot be a file: choose one in a directory that exists.")
+    policy, progress = run.load(step)
+    say("tracing the policy")
+    model = build_model(policy, run.frame)
+    _describe(model, {}, run)
+    say(f"asking it {QUESTIONS:,} questions")
+    exported = RuntimePolicy(understand(model.SerializeToString(), output))
+    parity = measure_parity(
+        policy,
+        exported,
+        run.frame.layout,
+        run.frame.normaliser,
+        with_distance=len(model.graph.output) > 1,
+    )
+    parity.check()
+    card = make_card(run, progress, parity)
+    _describe(model, card, run)
+    data = model.SerializeToString(deterministic=True)
+    _write(output, data)
+    return Exported(output, len(data), len(model.graph.node), parity, card)
+
+
+def build_model(policy: Policy, frame: Frame) -> onnx.ModelProto:
+    """The policy as an ONNX model, without its description."""
+    from onnx import TensorProto, checker, helper  # pyright: ignore[reportMissingImports]
+
+    graph = lower(trace(policy.learner, frame.normaliser), INPUTS, (ACTION, DISTANCE))
+    made = {name for node in graph.nodes for name in node.output}
+    names = [name for name in (ACTION, DISTANCE) if name in made]
+    width, actions = frame.layout.dim, len(frame.normaliser.action_mean)
+    shapes = {ACTION: ["batch", actions], DISTANCE: ["batch"]}
+    kinds = dict.fromkeys(INPUTS, TensorProto.FLOAT) | {"query": TensorProto.BOOL}
+    model = helper.make_model(
+        helper.make_graph(
+            graph.nodes,
+            "policy",
+            [helper.make_tensor_value_info(n, kinds[n], ["batch", width]) for n in INPUTS],
+            [helper.make_tensor_value_info(n, TensorProto.FLOAT, shapes[n]) for n in names],
+            graph.constants,
+        ),
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+        producer_name="goalsets",
+    )
+    checker.check_model(model, full_check=True)
+    return model
+
+
+def _describe(model: onnx.ModelProto, card: dict[str, Any], run: Run) -> None:
+    """Put the layout and the card into the model's metadata."""
+    from onnx import helper  # pyright: ignore[reportMissingImports] - an extra
+
+    layout = json.dumps(layout_to_dict(run.frame.layout))
+    helper.set_model_props(
+        model, {FORMAT_KEY: FORMAT, LAYOUT_KEY: layout, CARD_KEY: json.dumps(card)}
+    )
+
+
+def _import_onnx() -> None:
+    try:
+        import onnx  # noqa: F401
+        import onnxruntime  # noqa: F401 # pyright: ignore[reportMissingImports] - an extra
+    except ImportError as error:
+        raise ExportError(
+            f"an export needs onnx and onnxruntime, which cannot be imported ({error}). "
+            'Install them with: pip install "goalsets[onnx]"'
+        ) from None
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise ExportError(f"cannot write {path}: {error.strerror}.") from error

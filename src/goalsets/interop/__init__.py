@@ -1,0 +1,1 @@
+"""GS-HER with trainers that are not ours: relabeled batches, and Stable-Baselines3."""

@@ -1,0 +1,179 @@
+"""Relabeled batches for trainers that are not ours: NumPy arrays under OGBench's names.
+
+    data = RelabeledData.from_store(store, queries="semantic", horizon=100)
+    batch = data.sample(256)
+
+`sample` stands where OGBench's `GCDataset.sample` stands. Each transition has a goal for values and
+one for the actor, and each goal its own query. Goals are packed, [q ⊙ g, q], so that an agent that
+takes a goal as a vector needs to know nothing of queries; `goal` packs one for acting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalsets.core import GoalsetsError, Query, StateLayout
+from goalsets.core.inputs import InputReader
+from goalsets.core.packing import pack_goal
+from goalsets.data.normaliser import Normaliser
+from goalsets.data.trajectories import Trajectories
+from goalsets.relabel.goals import ACTOR_GOALS, VALUE_GOALS
+from goalsets.relabel.labels import Labels, PredicateLabels
+from goalsets.relabel.queries import QUERY_DISTRIBUTIONS, QueryDistribution
+from goalsets.relabel.sampler import Batch, Generators, Goals, Sampler
+
+if TYPE_CHECKING:
+    from goalsets.data.store import Store
+
+Floats = NDArray[np.float32]
+Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class RelabeledData:
+    """A data set that hands out relabeled batches.
+
+    Batches have these keys: `observations` and `next_observations` `[B, D]`, `actions` `[B, A]`,
+    `value_goals` and `actor_goals` `[B, 2 D]`, `rewards` and `masks` `[B]`. As in OGBench, `masks`
+    has nothing to do with queries: it is 0 where the state is at its value goal, and 1 elsewhere;
+    the reward is 0 there, and −1 elsewhere.
+    """
+
+    sampler: Sampler
+    """Draws, from standardised data."""
+    normaliser: Normaliser
+    """Of the data."""
+    standardised: bool = False
+    """Hand out standardised states and actions; otherwise those of the environment."""
+    packed: bool = True
+    """Put queries into the goals. Otherwise goals are full states `[B, D]`, and the queries are in
+    `value_queries` and `actor_queries` `bool[B, D]`."""
+    padded: bool = False
+    """Lengthen observations with zeros to the length of packed goals, for agents that build their
+    networks for goals of the length of observations, as OGBench's do."""
+    negative: bool = True
+    """Rewards of −1 and 0; otherwise 0 and 1."""
+    rng: Generators = field(default_factory=lambda: Generators.from_seed(0))
+    """Draws everything."""
+
+    def __post_init__(self) -> None:
+        """Check what does not go together."""
+        if self.padded and not self.packed:
+            raise GoalsetsError("observations are padded to the length of packed goals only.")
+
+    @classmethod
+    def from_store(
+        cls,
+        store: Store,
+        *,
+        queries: str | QueryDistribution = "blockwise",
+        horizon: int = 200,
+        labels: Labels | None = None,
+        seed: int = 0,
+        **form: bool,
+    ) -> RelabeledData:
+        """Take the training episodes of a store, with the paper's mixtures of goals.
+
+        Args:
+            store: It needs a layout.
+            queries: A query distribution, or its name.
+            horizon: How many steps ahead a state may become a goal.
+            labels: What counts as being at a goal; by default the paper's predicate.
+            seed: Decides all that is drawn.
+            form: `standardised`, `packed`, `padded` and `negative`: see the attributes.
+        """
+        if store.layout is None:
+            raise GoalsetsError(f"{store.path} has no layout: queries need one.")
+        return cls.from_trajectories(
+            store.train,
+            store.layout,
+            queries=queries,
+            horizon=horizon,
+            labels=labels,
+            seed=seed,
+            **form,
+        )
+
+    @classmethod
+    def from_trajectories(
+        cls,
+        trajectories: Trajectories,
+        layout: StateLayout,
+        *,
+        queries: str | QueryDistribution = "blockwise",
+        horizon: int = 200,
+        labels: Labels | None = None,
+        seed: int = 0,
+        **form: bool,
+    ) -> RelabeledData:
+        """As `from_store`, from trajectories in memory."""
+        normaliser = Normaliser.fit(trajectories)
+        sampler = Sampler(
+            trajectories=normaliser.apply(trajectories),
+            layout=layout,
+            queries=QUERY_DISTRIBUTIONS[queries]() if isinstance(queries, str) else queries,
+            value_goals=replace(VALUE_GOALS, horizon=horizon),
+            actor_goals=replace(ACTOR_GOALS, horizon=horizon),
+            labels=labels or PredicateLabels(),
+        )
+        return cls(sampler, normaliser, rng=Generators.from_seed(seed), **form)
+
+    def sample(self, batch_size: int, rng: Generators | None = None) -> Arrays:
+        """Draw a batch, from its own generators unless others are given."""
+        return self._arrays(self.sampler.sample(batch_size, rng or self.rng))
+
+    # --- Asking what was trained on it ------------------------------------------------------------
+
+    def observation(self, states: ArrayLike) -> Floats:
+        """States `[..., D]` of the environment as observations of a batch are."""
+        array = np.asarray(states, dtype=np.float32)
+        return self._padded(self.normaliser.states(array) if self.standardised else array)
+
+    def goal(self, reference: ArrayLike, query: str | Query | ArrayLike) -> Floats:
+        """A packed goal `[2 D]` or `[B, 2 D]`, as those of a batch are, to ask a policy with."""
+        asked = InputReader(self.sampler.layout).read(reference, reference, query)
+        states = self.normaliser.states(asked.goals) if self.standardised else asked.goals
+        goals = pack_goal(np.broadcast_to(states, (asked.rows, states.shape[1])), asked.masks)
+        return goals[0] if asked.single else goals
+
+    def action(self, actions: ArrayLike) -> Floats:
+        """A policy's actions `[..., A]` as the environment takes them, within [-1, 1]."""
+        array = np.asarray(actions, dtype=np.float32)
+        raw = self.normaliser.raw_actions(array) if self.standardised else array
+        return np.clip(raw, -1.0, 1.0)
+
+    # --- From a batch to arrays -------------------------------------------------------------------
+
+    def _arrays(self, batch: Batch) -> Arrays:
+        at_goal = batch.at_goal.astype(np.float32)
+        return {
+            "observations": self._padded(self._states(batch.states)),
+            "actions": self._actions(batch.actions),
+            "next_observations": self._padded(self._states(batch.next_states)),
+            **self._goals("value", batch.value_goals),
+            **self._goals("actor", batch.actor_goals),
+            "rewards": at_goal - np.float32(self.negative),
+            "masks": 1.0 - at_goal,
+        }
+
+    def _goals(self, name: str, goals: Goals) -> Mapping[str, NDArray[Any]]:
+        references = self._states(goals.references)
+        if self.packed:
+            return {f"{name}_goals": pack_goal(references, goals.masks)}
+        return {f"{name}_goals": references, f"{name}_queries": goals.masks}
+
+    def _states(self, standardised: Floats) -> Floats:
+        if self.standardised:
+            return standardised
+        return standardised * self.normaliser.state_std + self.normaliser.state_mean
+
+    def _actions(self, standardised: Floats) -> Floats:
+        return standardised if self.standardised else self.normaliser.raw_actions(standardised)
+
+    def _padded(self, states: Floats) -> Floats:
+        return np.concatenate((states, np.zeros_like(states)), axis=-1) if self.padded else states

@@ -1,0 +1,137 @@
+"""Stable-Baselines3: a hindsight replay buffer that redraws the query with the goal.
+
+Stable-Baselines3's own `HerReplayBuffer` trains on a `GoalSetEnv` as it is: it relabels goals under
+the query that the episode was asked. But a state that was achieved answers every query that it is
+the reference of. `GoalSetReplayBuffer` draws a new one with each relabeled goal, which is GS-HER.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import GoalsetsError, StateLayout
+from goalsets.core.packing import pack_goal
+from goalsets.relabel.queries import QUERY_DISTRIBUTIONS, QueryDistribution
+
+try:
+    from stable_baselines3 import HerReplayBuffer  # pyright: ignore[reportMissingImports]
+    from stable_baselines3.common.type_aliases import (  # pyright: ignore[reportMissingImports]
+        DictReplayBufferSamples,
+    )
+except ImportError as error:
+    raise ImportError(
+        f"this needs Stable-Baselines3, which cannot be imported ({error}). "
+        'Install it with: pip install "goalsets[sb3]"'
+    ) from None
+
+if TYPE_CHECKING:
+    from stable_baselines3.common.vec_env import (  # pyright: ignore[reportMissingImports]
+        VecNormalize,
+    )
+
+Indices = NDArray[np.integer]
+
+
+class GoalSetReplayBuffer(HerReplayBuffer):
+    """Relabels with a later state of the episode and a query of its own.
+
+    It also judges anew whether a relabeled transition ends the episode, which its base does not:
+    a transition that ended at the goal that was asked is no end on the way to another. So it
+    takes environments that end at the goal and environments that go on.
+
+    Args:
+        args: Those of `HerReplayBuffer`.
+        queries: Which queries to relabel with: a distribution, or its name, such as "semantic"; by
+            default the environment's own.
+        kwargs: Those of `HerReplayBuffer`. The environments must be `GoalSetEnv`s.
+    """
+
+    def __init__(
+        self,
+        *args: Any,  # noqa: ANN401 - its base's
+        queries: str | QueryDistribution | None = None,
+        **kwargs: Any,  # noqa: ANN401 - its base's
+    ) -> None:
+        """Learn the layout from the environments."""
+        super().__init__(*args, **kwargs)
+        assert self.env is not None
+        try:
+            self.layout: StateLayout = self.env.get_attr("layout", indices=[0])[0]
+            own: QueryDistribution = self.env.get_attr("queries", indices=[0])[0]
+        except AttributeError:
+            raise GoalsetsError(
+                "GoalSetReplayBuffer needs environments that are GoalSetEnvs, which have a layout "
+                "and queries."
+            ) from None
+        if isinstance(queries, str):
+            queries = QUERY_DISTRIBUTIONS[queries]()
+        self.queries: QueryDistribution = queries or own
+        # Stable-Baselines3 seeds the global generator, and draws from it: so one seed decides all.
+        self._rng = np.random.default_rng(np.random.randint(2**31))  # noqa: NPY002
+
+    def _get_virtual_samples(
+        self, batch_indices: Indices, env_indices: Indices, env: VecNormalize | None = None
+    ) -> DictReplayBufferSamples:
+        """Put a new goal and a new query into transitions, and judge them anew."""
+        later = self._later_states(batch_indices, env_indices)
+        masks = self.queries.sample(self.layout, len(later), self._rng)
+        desired = pack_goal(later, masks)
+        now, after = (
+            self._ask(stored, batch_indices, env_indices, desired, masks)
+            for stored in (self.observations, self.next_observations)
+        )
+        rewards, ended = (
+            self._judge(method, after["achieved_goal"], desired)
+            for method in ("compute_reward", "compute_terminated")
+        )
+        return DictReplayBufferSamples(
+            observations=self._tensors(now, env),
+            actions=self.to_torch(self.actions[batch_indices, env_indices]),
+            next_observations=self._tensors(after, env),
+            dones=self.to_torch(ended),
+            rewards=self.to_torch(self._normalize_reward(rewards, env)),
+        )
+
+    def _later_states(self, batch_indices: Indices, env_indices: Indices) -> NDArray[np.float32]:
+        """The full states that become references, chosen by the base's strategy."""
+        # The base looks goals up in the achieved goals. There the full states stand for a moment.
+        stored = self.next_observations
+        packed = stored["achieved_goal"]
+        stored["achieved_goal"] = stored["observation"]
+        try:
+            return self._sample_goals(batch_indices, env_indices)
+        finally:
+            stored["achieved_goal"] = packed
+
+    @staticmethod
+    def _ask(
+        stored: dict[str, NDArray[Any]],
+        batch_indices: Indices,
+        env_indices: Indices,
+        desired: NDArray[np.float32],
+        masks: NDArray[np.bool_],
+    ) -> dict[str, NDArray[Any]]:
+        """Stored observations, asked another question."""
+        observed = {key: values[batch_indices, env_indices] for key, values in stored.items()}
+        observed["achieved_goal"] = pack_goal(observed["observation"], masks)
+        observed["desired_goal"] = desired
+        observed["query"] = masks.astype(np.float32)
+        return observed
+
+    def _judge(
+        self, method: str, achieved: NDArray[Any], desired: NDArray[Any]
+    ) -> NDArray[np.float32]:
+        """Ask the first environment, as its base does: they are all alike. Gives `[B, 1]`."""
+        assert self.env is not None
+        infos = [{} for _ in range(len(desired))]
+        answer = self.env.env_method(method, achieved, desired, infos, indices=[0])[0]
+        return np.asarray(answer, dtype=np.float32).reshape(-1, 1)
+
+    def _tensors(
+        self, observed: dict[str, NDArray[Any]], env: VecNormalize | None
+    ) -> dict[str, Any]:
+        normalised: Any = self._normalize_obs(observed, env)
+        return {key: self.to_torch(values) for key, values in normalised.items()}

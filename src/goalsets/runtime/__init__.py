@@ -1,0 +1,10 @@
+"""Exported policies, with numpy and onnxruntime alone: no torch.
+
+policy = goalsets.runtime.load("policy.onnx")
+action = policy.act(observation, goal, "cube_pos & eff_yaw")
+"""
+
+from goalsets.runtime.model_file import ModelFile, ModelFileError, read_model_file
+from goalsets.runtime.policy import RuntimePolicy, load
+
+__all__ = ["ModelFile", "ModelFileError", "RuntimePolicy", "load", "read_model_file"]

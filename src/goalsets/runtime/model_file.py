@@ -1,0 +1,249 @@
+"""An exported policy's file, read with suspicion.
+
+ONNX files can do more than multiply: point to other files, bring functions and subgraphs of their
+own, name operators of libraries. A policy needs none of it. So the file is taken apart here, and
+everything that a policy does not need is refused; onnxruntime is then given what was understood,
+put together anew, and never the file itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from goalsets.core import GoalsetsError, StateLayout, layout_from_dict
+from goalsets.runtime.wire import WireError, read_fields, write_bytes, write_number
+
+FORMAT = "1"
+FORMAT_KEY, LAYOUT_KEY, CARD_KEY = "goalsets.format", "goalsets.layout", "goalsets.card"
+INPUTS = ("observation", "goal", "query")
+ACTION, DISTANCE = "action", "distance"
+
+LARGEST = 1 << 29
+"""Bytes of the largest file that is read: half a gigabyte, a thousand times a usual one."""
+
+# fmt: off
+OPERATIONS = frozenset(
+    {
+        "Abs", "Add", "Cast", "Clip", "Concat", "Div", "Exp", "Expand", "Gather", "Gelu",
+        "Gemm", "LayerNormalization", "Log", "MatMul", "Max", "Min", "Mul", "Neg", "ReduceMax",
+        "ReduceMean", "ReduceMin", "ReduceSum", "Relu", "Sigmoid", "Slice", "Softplus", "Sqrt",
+        "Squeeze", "Sub", "Tanh", "Unsqueeze", "Where",
+    }
+)
+# fmt: on
+"""All that a policy computes with: none reads a file, calls anything, or repeats."""
+
+_ITEM_SIZES = {1: 4, 7: 8, 9: 1}
+"""Bytes of float32, int64 and bool, by ONNX's numbers for them."""
+
+# The numbers of the fields that an exported policy has, by message; any other is refused.
+_MODEL = {"ir_version": 1, "producer": 2, "version": 3, "graph": 7, "opset": 8, "metadata": 14}
+_GRAPH = {"node": 1, "name": 2, "constant": 5, "input": 11, "output": 12}
+_NODE = {"input": 1, "output": 2, "name": 3, "kind": 4, "attribute": 5}
+_ATTRIBUTE = {"name": 1, "float": 2, "integer": 3, "type": 20}
+_TENSOR = {"dims": 1, "type": 2, "name": 8, "data": 9}
+_OPSET = {"domain": 1, "version": 2}
+_ENTRY = {"key": 1, "value": 2}
+
+Fields = list[tuple[str, Any]]
+
+
+class ModelFileError(GoalsetsError):
+    """A file that is no exported policy, or that asks for more than one needs."""
+
+
+@dataclass(frozen=True)
+class _Node:
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    data: memoryview
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """An exported policy, understood and not yet running."""
+
+    path: Path
+    layout: StateLayout
+    card: Mapping[str, Any]
+    """What was trained, on what, and how well it did: see `goalsets.export`."""
+    outputs: tuple[str, ...]
+    """`action`, and `distance` where the learner has one."""
+    _head: bytes = field(repr=False)
+    _nodes: tuple[_Node, ...] = field(repr=False)
+    _constants: Mapping[str, memoryview] = field(repr=False)
+    _inputs: tuple[memoryview, ...] = field(repr=False)
+    _declared: Mapping[str, memoryview] = field(repr=False)
+
+    def model(self, output: str) -> bytes:
+        """An ONNX model with one output, and only what that output needs."""
+        needed, nodes = {output}, list[_Node]()
+        for node in reversed(self._nodes):
+            if needed.intersection(node.outputs):
+                nodes.append(node)
+                needed.update(node.inputs)
+        graph = [write_bytes(_GRAPH["node"], node.data) for node in reversed(nodes)]
+        graph.append(write_bytes(_GRAPH["name"], b"policy"))
+        graph += [
+            write_bytes(_GRAPH["constant"], data)
+            for name, data in self._constants.items()
+            if name in needed
+        ]
+        graph += [write_bytes(_GRAPH["input"], data) for data in self._inputs]
+        graph.append(write_bytes(_GRAPH["output"], self._declared[output]))
+        return self._head + write_bytes(_MODEL["graph"], b"".join(graph))
+
+
+def read_model_file(path: str | Path) -> ModelFile:
+    """Read an exported policy, and refuse whatever else the file may be."""
+    path = Path(path)
+    try:
+        if path.stat().st_size > LARGEST:
+            raise ModelFileError(
+                f"{path} has {path.stat().st_size:,} bytes, more than the {LARGEST:,} that a "
+                "policy may have."
+            )
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"cannot read {path}: {error.strerror}.") from None
+    return understand(data, path)
+
+
+def understand(data: bytes, path: Path) -> ModelFile:
+    """Take the bytes of an exported policy apart; `path` is for messages."""
+    try:
+        return _understand(data, path)
+    except (WireError, UnicodeDecodeError, RecursionError, json.JSONDecodeError) as error:
+        raise ModelFileError(f"{path} is no exported policy: {error}.") from None
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} is refused: {error}") from None
+    except GoalsetsError as error:  # the layout contradicts itself
+        raise ModelFileError(f"{path} is no exported policy: {error}") from None
+
+
+def _understand(data: bytes, path: Path) -> ModelFile:
+    model = _fields(memoryview(data), _MODEL, "the file")
+    head = b""
+    for name, value in model:
+        if name == "ir_version":
+            head += write_number(_MODEL["ir_version"], _integer(value))
+        elif name == "opset":
+            head += write_bytes(_MODEL["opset"], _checked_opset(value))
+    metadata = dict(_entry(value) for name, value in model if name == "metadata")
+    if metadata.get(FORMAT_KEY) != FORMAT:
+        raise ModelFileError(
+            f"it was not written by 'goalsets export' (format {metadata.get(FORMAT_KEY)!r}, "
+            f"expected {FORMAT!r})."
+        )
+    graphs = [value for name, value in model if name == "graph"]
+    if len(graphs) != 1:
+        raise ModelFileError(f"expected one graph, got {len(graphs)}.")
+    graph = _fields(_message(graphs[0]), _GRAPH, "the graph")
+    declared = {_declared_name(value): value for name, value in graph if name == "output"}
+    inputs = {_declared_name(value): value for name, value in graph if name == "input"}
+    if tuple(inputs) != INPUTS or ACTION not in declared or not {ACTION, DISTANCE} >= set(declared):
+        raise ModelFileError(
+            f"expected inputs {', '.join(INPUTS)} and outputs {ACTION} and perhaps {DISTANCE}, got "
+            f"{', '.join(inputs) or 'none'} and {', '.join(declared) or 'none'}."
+        )
+    layout, card = json.loads(metadata[LAYOUT_KEY]), json.loads(metadata[CARD_KEY])
+    if not isinstance(layout, dict) or not isinstance(card, dict):
+        raise ModelFileError("its layout and its card must be JSON objects.")
+    return ModelFile(
+        path=path,
+        layout=layout_from_dict(layout),
+        card=card,
+        outputs=tuple(declared),
+        _head=head,
+        _nodes=tuple(_checked_node(value) for name, value in graph if name == "node"),
+        _constants=dict(_checked_constant(value) for name, value in graph if name == "constant"),
+        _inputs=tuple(inputs.values()),
+        _declared=declared,
+    )
+
+
+def _checked_opset(data: Any) -> memoryview:  # noqa: ANN401 - whatever the file has there
+    for name, value in _fields(_message(data), _OPSET, "its operator set"):
+        if name == "domain" and _text(value) not in ("", "ai.onnx"):
+            raise ModelFileError(
+                f"it uses operators of {_text(value)!r}, which are not ONNX's own."
+            )
+    return _message(data)
+
+
+def _checked_node(data: Any) -> _Node:  # noqa: ANN401 - as above
+    fields = _fields(_message(data), _NODE, "an operation")
+    kinds = [_text(value) for name, value in fields if name == "kind"]
+    if len(kinds) != 1 or kinds[0] not in OPERATIONS:
+        raise ModelFileError(f"it computes {' '.join(kinds)!r}, which no policy needs.")
+    for name, value in fields:
+        if name == "attribute":  # a number: no tensor, no text, no graph
+            _fields(_message(value), _ATTRIBUTE, f"an attribute of {kinds[0]}")
+    return _Node(
+        inputs=tuple(_text(value) for name, value in fields if name == "input"),
+        outputs=tuple(_text(value) for name, value in fields if name == "output"),
+        data=_message(data),
+    )
+
+
+def _checked_constant(data: Any) -> tuple[str, memoryview]:  # noqa: ANN401 - as above
+    fields = _fields(_message(data), _TENSOR, "a constant")
+    kinds = [_integer(value) for name, value in fields if name == "type"]
+    names = [_text(value) for name, value in fields if name == "name"]
+    contents = [_message(value) for name, value in fields if name == "data"]
+    dims = [_integer(value) for name, value in fields if name == "dims"]
+    if len(kinds) != 1 or kinds[0] not in _ITEM_SIZES or len(names) != 1 or len(contents) > 1:
+        raise ModelFileError("a constant must have a name and be float32, int64 or bool.")
+    there = len(contents[0]) if contents else 0
+    if math.prod(dims) * _ITEM_SIZES[kinds[0]] != there:
+        raise ModelFileError(f"constant {names[0]!r} of shape {dims} has {there} bytes.")
+    return names[0], _message(data)
+
+
+def _fields(data: memoryview, known: Mapping[str, int], what: str) -> Fields:
+    """The fields of a message by name; one that is not known is refused."""
+    names = {number: name for name, number in known.items()}
+    found: Fields = []
+    for number, value in read_fields(data):
+        if number not in names:
+            raise ModelFileError(
+                f"{what} has a part (field {number}) that no exported policy has; only "
+                f"{_listed(known)} may be there."
+            )
+        found.append((names[number], value))
+    return found
+
+
+def _entry(data: Any) -> tuple[str, str]:  # noqa: ANN401 - as above
+    fields = dict(_fields(_message(data), _ENTRY, "its metadata"))
+    return _text(fields.get("key", memoryview(b""))), _text(fields.get("value", memoryview(b"")))
+
+
+def _declared_name(data: Any) -> str:  # noqa: ANN401 - as above
+    """The name of a declared input or output: its first field; the rest says its type."""
+    return next((_text(value) for number, value in read_fields(_message(data)) if number == 1), "")
+
+
+def _message(value: Any) -> memoryview:  # noqa: ANN401 - as above
+    if not isinstance(value, memoryview):
+        raise WireError("a number where a message should be")
+    return value
+
+
+def _integer(value: Any) -> int:  # noqa: ANN401 - as above
+    if not isinstance(value, int):
+        raise WireError("bytes where a number should be")
+    return value
+
+
+def _text(value: Any) -> str:  # noqa: ANN401 - as above
+    return bytes(_message(value)).decode("utf-8")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)

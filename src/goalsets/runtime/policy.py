@@ -1,0 +1,176 @@
+"""RuntimePolicy: an exported policy that answers questions, as `goalsets.policy.Policy` does."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalsets.core import GoalsetsError, Query, StateLayout
+from goalsets.core.inputs import Asked, InputReader
+from goalsets.runtime.model_file import (
+    ACTION,
+    DISTANCE,
+    INPUTS,
+    ModelFile,
+    ModelFileError,
+    read_model_file,
+)
+
+Floats = NDArray[np.float32]
+
+
+class RuntimePolicy:
+    """Acts towards goal sets, and tells how far they are.
+
+    Args:
+        file: The exported policy.
+        threads: To compute with. For one observation at a time one is fastest.
+    """
+
+    def __init__(self, file: ModelFile, threads: int = 1) -> None:
+        """Prepare to act; what it takes to tell distances is prepared when they are asked for."""
+        self._file = file
+        self._threads = threads
+        self._actor = _Network(file, ACTION, threads)
+
+    @property
+    def layout(self) -> StateLayout:
+        """The layout of the states."""
+        return self._file.layout
+
+    @property
+    def card(self) -> Mapping[str, Any]:
+        """What was trained, on what, and how well it did."""
+        return self._file.card
+
+    def act(
+        self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
+    ) -> Floats:
+        """Choose actions, in the environment's units.
+
+        Args:
+            observation: `[D]`, or `[B, D]` for many at once.
+            goal: The reference, `[D]` or `[B, D]`.
+            query: Text, a `Query`, or a mask `[D]` or `[B, D]`.
+
+        Returns:
+            `[A]` or `[B, A]`, within [-1, 1].
+        """
+        return self._actor(observation, goal, query)
+
+    def distance(
+        self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
+    ) -> Floats:
+        """Predict how far the goal set is, `[]` or `[B]`; not every learner can tell.
+
+        `card["distance"]` says what it counts.
+        """
+        return self._ruler(observation, goal, query)
+
+    @functools.cached_property
+    def _ruler(self) -> _Network:
+        if DISTANCE not in self._file.outputs:
+            learner = str(self.card.get("learner", "the learner")).upper()
+            raise GoalsetsError(f"{learner} learns no distance: ask GCDL, GCIVL, GCIQL or CRL.")
+        return _Network(self._file, DISTANCE, self._threads)
+
+
+def load(path: str | Path, threads: int = 1) -> RuntimePolicy:
+    """Load an exported policy.
+
+    Nothing in the file is executed but its arithmetic: anything else is refused before it is read
+    further, so a file from a stranger is safe to open.
+
+    Args:
+        path: What `goalsets export` wrote.
+        threads: To compute with.
+    """
+    return RuntimePolicy(read_model_file(path), threads)
+
+
+class _Network:
+    """One output of the file, computed by onnxruntime.
+
+    A robot asks the same question of one state at every step. Reading the arguments and handing
+    arrays over would then take as long as some layers do. So the arrays of a single row are handed
+    over once and filled anew with each call, and a question that comes again is not read again.
+    """
+
+    def __init__(self, file: ModelFile, output: str, threads: int) -> None:
+        session = _session(file, output, threads)
+        self._reader = InputReader(file.layout)
+        shape = (1, file.layout.dim)
+        row = {
+            "observation": np.zeros(shape, np.float32),
+            "goal": np.zeros(shape, np.float32),
+            "query": np.ones(shape, np.bool_),
+        }
+        answers = np.array(session.run([output], row)[0])
+        binding = session.io_binding()
+        for name, array in row.items():
+            binding.bind_input(name, "cpu", 0, array.dtype, array.shape, array.ctypes.data)
+        binding.bind_output(output, "cpu", 0, answers.dtype, answers.shape, answers.ctypes.data)
+        self._state, self._goal, self._mask = (row[name][0] for name in INPUTS)
+        self._answer = answers.reshape(answers.shape[1:])  # a view, also where it is one number
+        self._run_row = functools.partial(session.run_with_iobinding, binding)
+        self._run_many = functools.partial(session.run, [output])
+        self._free = threading.Lock()
+        self._question: str | Query | None = None
+        """Whose mask is in `_mask`."""
+
+    def __call__(
+        self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
+    ) -> Floats:
+        """The output for one row without a batch dimension, or for each of many."""
+        if not self._free.acquire(blocking=False):  # another thread has the arrays
+            return self._answer_many(self._reader.read(observation, goal, query))
+        try:
+            shape = self._state.shape
+            same = query is self._question and query is not None
+            if not (same and np.shape(observation) == shape and np.shape(goal) == shape):
+                asked = self._reader.read(observation, goal, query)
+                if not asked.single:
+                    return self._answer_many(asked)
+                self._question = query if isinstance(query, (str, Query)) else None
+                self._mask[:] = asked.masks[0]
+            self._state[:] = observation
+            self._goal[:] = goal
+            self._run_row()
+            return self._answer.copy()[()]
+        finally:
+            self._free.release()
+
+    def _answer_many(self, asked: Asked) -> Floats:
+        shape = (asked.rows, asked.states.shape[1])
+        arrays = {"observation": asked.states, "goal": asked.goals, "query": asked.masks}
+        feed = {name: np.broadcast_to(array, shape) for name, array in arrays.items()}
+        found = self._run_many(feed)[0]
+        return found[0] if asked.single else found
+
+
+def _session(file: ModelFile, output: str, threads: int) -> Any:  # noqa: ANN401 - onnxruntime's
+    try:
+        import onnxruntime  # pyright: ignore[reportMissingImports] - an extra
+    except ImportError as error:
+        raise GoalsetsError(
+            f"running an exported policy needs onnxruntime, which cannot be imported ({error}). "
+            'Install it with: pip install "goalsets[onnx]"'
+        ) from None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors come as exceptions; warnings are about its own insides
+    # A thread that waits must not burn a core that the robot needs.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        return onnxruntime.InferenceSession(
+            file.model(output), options, providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:  # onnxruntime has a class for each of its errors, none in common
+        raise ModelFileError(f"{file.path} cannot be run: {error}") from None
