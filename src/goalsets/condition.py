@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -115,7 +116,8 @@ class GoalSetConditioner(nn.Module):
         """What of it is about the goal alone: [ḡ, q]."""
         xp = namespace(goals)
         shown = xp.where(masks, goals, self._fills(goals)[1])
-        return _join(shown, xp.asarray(masks, dtype=goals.dtype))
+        numbers = masks.to(goals.dtype) if xp is torch else masks.astype(goals.dtype)
+        return _join(shown, numbers)
 
     def _fills(self, states: Array) -> tuple[Array, Array]:
         if not (self.training and self.fill == "random"):
@@ -129,4 +131,5 @@ class GoalSetConditioner(nn.Module):
 
 
 def _join(*parts: Array) -> Array:
-    return namespace(parts[0]).concatenate(parts, -1)
+    # Not torch.concatenate: an export knows the operation by its first name.
+    return torch.cat(parts, -1) if namespace(parts[0]) is torch else np.concatenate(parts, -1)
