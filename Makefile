@@ -19,7 +19,7 @@ check: export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart install test test-slow check format bench lock clean
+.PHONY: help quickstart install test test-slow check format bench results lock clean
 
 help: ## Show this list
 	@echo "goalsets: queryable robot goals. Targets:"
@@ -63,6 +63,10 @@ format: $(VENV)/.dev ## Format the code and fix what can be fixed safely
 bench: $(VENV)/.base ## Run the benchmarks
 	@echo "[3/$(STEPS)] Running the benchmarks"
 	@$(BIN)/python -m benchmarks
+
+results: $(VENV)/.base ## Train and measure what results/ has, hours of it; continues where it stopped
+	@echo "[3/$(STEPS)] Making the results"
+	@$(BIN)/python tools/results.py
 
 lock: $(VENV)/.created ## Resolve constraints.txt anew; needs each of LOCK_PYTHONS
 	@$(BIN)/python tools/lock.py $(LOCK_PYTHONS)

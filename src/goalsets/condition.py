@@ -127,6 +127,7 @@ class GoalSetConditioner(nn.Module):
                 fills = fills.detach().numpy()
             return fills[0], fills[-1]
         rows = torch.randint(len(self.bank), (2, *states.shape[:-1]), generator=self._generator)
+        rows = rows.to(self.bank.device)  # drawn by the processor, so that devices draw alike
         return self.bank[rows[0]], self.bank[rows[1]]
 
 

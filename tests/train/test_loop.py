@@ -17,12 +17,13 @@ from goalsets import GoalsetsError
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tabletop import collect, tabletop_layout
-from goalsets.learners import LEARNERS
+from goalsets.learners import LEARNERS, BatchTensors
 from goalsets.train.build import Frame, draw_bank, make_learner, make_sampler
 from goalsets.train.checkpoint import CHECKPOINT, CheckpointError
 from goalsets.train.config import SCHEMES, TrainConfig
 from goalsets.train.log import METRICS, CsvLog
 from goalsets.train.loop import DivergedError, Trainer
+from goalsets.train.session import check_device
 
 
 def make_trainer(config: TrainConfig, directory: Path | None, **settings: int) -> Trainer:
@@ -212,3 +213,22 @@ def test_normaliser_by_hand() -> None:
     np.testing.assert_allclose(back, actions, atol=1e-5)
     standard = normaliser.apply(raw)
     np.testing.assert_allclose(standard.observations.std(0), 1.0, atol=1e-3)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("fill", ["learned", "random"])
+def test_a_learner_leaves_no_tensor_behind_when_it_moves(learner: str, fill: str) -> None:
+    """On the meta device only shapes are computed, and mixing it with the processor is an error."""
+    trainer = make_trainer(config(learner=learner, fill=fill), None)
+    batch = BatchTensors.of(trainer.sampler.sample(16, trainer.rng), "meta")
+    moved = trainer.learner.to("meta")
+    loss, _ = moved.losses(batch)
+    loss.backward()
+    moved.after_step()
+    assert loss.device.type == "meta"
+    assert all(p.grad is not None for p in moved.parameters() if p.requires_grad)
+
+
+def test_a_device_that_is_not_there_is_named() -> None:
+    with pytest.raises(GoalsetsError, match="there is no device 'gpu9' to train on here"):
+        check_device("gpu9")

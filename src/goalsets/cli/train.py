@@ -74,6 +74,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     resume: bool = False,
     set: tuple[str, ...] = (),  # noqa: A002 - what people type
     threads: int | None = None,
+    device: str = "cpu",
     overrides: Overrides = Overrides(),  # noqa: B008 - frozen
     looking: Looking = Looking(),  # noqa: B008 - frozen
 ) -> None:
@@ -97,6 +98,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
         resume: Continue the run that is there.
         set: Settings of the learner, such as --set alpha=0.3 witness=true.
         threads: Threads to compute with; by default one for each processor.
+        device: Where to compute: cpu, or an accelerator that torch has, such as cuda.
         overrides: In place of the preset's.
         looking: What is kept on the way.
     """
@@ -145,6 +147,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
                 ),
                 watch=screen,
                 more_logs=_wandb(looking.wandb),
+                device=device,
             )
             screen.finish()
         except KeyboardInterrupt:

@@ -94,6 +94,8 @@ class Learner(nn.Module):
     """
 
     Config: ClassVar[type[Any]]
+    _low: Tensor
+    _high: Tensor
     value_mixture: ClassVar[tuple[float, float, float] | None] = (0.2, 0.5, 0.3)
 
     def __init__(self, problem: Problem, conditioner: nn.Module, config: object) -> None:
@@ -103,6 +105,9 @@ class Learner(nn.Module):
         self.problem = problem
         self.conditioner = conditioner
         self.goal_dim: int = conditioner.dim  # pyright: ignore[reportAttributeAccessIssue]
+        # Buffers move with the learner from device to device; the data's limits are in the frame.
+        self.register_buffer("_low", problem.action_low, persistent=False)
+        self.register_buffer("_high", problem.action_high, persistent=False)
         self.actor = Actor(
             problem.state_dim, self.goal_dim, problem.action_dim, hidden=problem.hidden
         )
@@ -120,7 +125,7 @@ class Learner(nn.Module):
 
     def clamp(self, actions: Tensor) -> Tensor:
         """Keep standardised actions within what the environment takes."""
-        return torch.clamp(actions, self.problem.action_low, self.problem.action_high)
+        return torch.clamp(actions, self._low, self._high)
 
     def distance(self, states: Tensor, z: Tensor) -> Tensor | None:
         """Predicted steps to the goal set, `[B]`, for learners that can tell."""

@@ -166,7 +166,7 @@ class _Contrast(torch.autograd.Function):
             scaled = psi[member] * scale
             for start in range(0, batch, rows):
                 part = phi[member, start : start + rows]
-                own = torch.arange(len(part))
+                own = torch.arange(len(part), device=phi.device)
                 f = torch.mm(part, scaled.T, out=scores[: len(part)])
                 positives = f[own, start + own]
                 correct += (positives >= f.amax(1)).sum()

@@ -144,6 +144,10 @@ def _restore_optimiser(
     learner: Learner, optimiser: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]
 ) -> None:
     for name, parameter in _trained(learner):
-        own = {k.split("|")[1]: t for k, t in tensors.items() if k.split("|")[0] == name}
+        own = {
+            k.split("|")[1]: t.to(parameter.device)
+            for k, t in tensors.items()
+            if k.split("|")[0] == name
+        }
         if own:
             optimiser.state[parameter] = own

@@ -41,6 +41,7 @@ class Trainer:
         logs: Where metrics go.
         log_every: Steps between rows of metrics.
         checkpoint_every: Steps between checkpoints.
+        device: Where to compute.
     """
 
     def __init__(
@@ -53,9 +54,11 @@ class Trainer:
         logs: Sequence[Log] = (),
         log_every: int = 100,
         checkpoint_every: int = 2_000,
+        device: torch.device | str = "cpu",
     ) -> None:
         """Create the optimiser and, where there is a checkpoint, go back to it."""
-        self.config, self.learner, self.sampler = config, learner, sampler
+        self.config, self.learner, self.sampler = config, learner.to(device), sampler
+        self.device = device
         self.directory, self.logs = directory, logs
         self.log_every, self.checkpoint_every = log_every, checkpoint_every
         self.rng = Generators.from_seed(config.seed)
@@ -140,7 +143,7 @@ class Trainer:
         self._schedule()
         if isinstance(self.learner.conditioner, GoalSetConditioner):
             self.learner.conditioner.reseed((self.config.seed << 40) + self.progress.step)
-        return BatchTensors.of(self.sampler.sample(self.config.batch_size, self.rng))
+        return BatchTensors.of(self.sampler.sample(self.config.batch_size, self.rng), self.device)
 
     def descend(
         self, loss: torch.Tensor, metrics: dict[str, torch.Tensor]

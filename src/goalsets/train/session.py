@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import torch
+
 from goalsets.core import GoalsetsError, StateLayout
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.store import Store
@@ -53,7 +55,7 @@ class Pace:
         return sorted({*range(every, steps + 1, every), steps})
 
 
-def train(
+def train(  # noqa: PLR0913 - each is a choice of its own
     config: TrainConfig,
     store: Store,
     directory: Path,
@@ -63,6 +65,7 @@ def train(
     watch: Watch | None = None,
     more_logs: Callable[[Run], Sequence[Log]] | None = None,
     stop: Callable[[], bool] | None = None,
+    device: str = "cpu",
 ) -> Run:
     """Train, from the start or from the last checkpoint.
 
@@ -76,9 +79,13 @@ def train(
         more_logs: Where else metrics go.
         stop: Asked after every step; once it says yes, a checkpoint is written and
             `goalsets.train.loop.StoppedError` raised.
+        device: Where to compute, such as cuda. A run that changes its device continues, but not
+            bit for bit.
     """
     pace = pace or Pace()
-    run, trainer = prepare(config, store, directory, pace=pace, resume=resume, more_logs=more_logs)
+    run, trainer = prepare(
+        config, store, directory, pace=pace, resume=resume, more_logs=more_logs, device=device
+    )
     after = trainer.progress.step
     if watch is not None:
         watch.begin(run, trainer.progress)
@@ -97,7 +104,7 @@ def train(
     return run
 
 
-def prepare(
+def prepare(  # noqa: PLR0913 - as above
     config: TrainConfig,
     store: Store,
     directory: Path,
@@ -107,6 +114,7 @@ def prepare(
     frame: Frame | None = None,
     data: Trajectories | None = None,
     more_logs: Callable[[Run], Sequence[Log]] | None = None,
+    device: str = "cpu",
 ) -> tuple[Run, Trainer]:
     """Open a run directory, and put the trainer together that goes on where it is.
 
@@ -119,7 +127,9 @@ def prepare(
         frame: What is known of the data, if somebody knows it already.
         data: The standardised data, likewise.
         more_logs: Where else metrics go.
+        device: Where to compute.
     """
+    check_device(device)
     frame = frame or make_frame(config, store)
     run = _open(config, frame, store, directory, resume=resume)
     data = frame.normaliser.apply(store.train) if data is None else data
@@ -130,11 +140,21 @@ def prepare(
         directory,
         log_every=pace.log_every,
         checkpoint_every=pace.checkpoint_every,
+        device=device,
     )
     after = trainer.progress.step
     more = more_logs(run) if more_logs is not None else ()
     trainer.logs = [CsvLog(directory, after), TensorBoardLog(directory, after), *more]
     return run, trainer
+
+
+def check_device(name: str) -> None:
+    """Raise an error for a device that torch does not have here."""
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).splitlines()[0]
+        raise GoalsetsError(f"there is no device {name!r} to train on here: {reason}") from None
 
 
 def make_frame(config: TrainConfig, store: Store) -> Frame:

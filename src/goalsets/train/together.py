@@ -221,4 +221,6 @@ def _flat(batch: BatchTensors) -> tuple[Tensor, ...]:
 
 
 def _whole(parts: tuple[Tensor, ...]) -> BatchTensors:
-    return BatchTensors(*parts[:3], GoalTensors(*parts[3:6]), GoalTensors(*parts[6:9]), *parts[9:])
+    states, actions, next_states, *goals, at_goal, next_at_goal = parts
+    value, actor = GoalTensors(*goals[:3]), GoalTensors(*goals[3:])
+    return BatchTensors(states, actions, next_states, value, actor, at_goal, next_at_goal)

@@ -1,0 +1,55 @@
+"""Make our results: `make results`, or `python tools/results.py [--only PATTERN...]`.
+
+Trains what is missing of the sweeps in results/sweeps (runs that are finished are never repeated),
+keeps the small files of every run in results/runs, and writes the report to results/report. Stop it
+when you like; it continues. With `--records`, it trains nothing and only writes what there is.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from goalsets.sweep import read_sweep, survey
+
+SWEEPS = ("results", "results-predicates", "results-seeds")
+RESULTS, RUNS = Path("results"), Path("runs/results")
+KEPT = ("config.json", "data.json", "evaluations.jsonl")
+"""What a report needs of a run; its weights stay where it was trained."""
+MINUTES = {"gcbc": 4, "gcdl": 7, "gcivl": 7, "gciql": 10, "crl": 9}
+"""About as long does a run take on one core, its evaluation included."""
+
+
+def main(*options: str) -> None:
+    """Train what is missing, then keep the records and write the report."""
+    if "--records" not in options:
+        for name in SWEEPS:
+            file = RESULTS / "sweeps" / f"{name}.yaml"
+            _say_how_long(file)
+            command = [sys.executable, "-m", "goalsets", "sweep", str(file), "-o", str(RUNS)]
+            subprocess.run([*command, *options], check=True)
+    _keep_records()
+    report = [sys.executable, "-m", "goalsets", "report", str(RUNS), "-o", str(RESULTS / "report")]
+    subprocess.run(report, check=True)
+
+
+def _say_how_long(file: Path) -> None:
+    entries = survey(RUNS, read_sweep(str(file))).entries
+    todo = [entry.job.config.learner for entry in entries if entry.standing != "done"]
+    hours = sum(MINUTES[learner] for learner in todo) / 60
+    print(f"{file}: {len(todo)} of {len(entries)} runs to do, about {hours:.1f} hours of one core.")
+
+
+def _keep_records() -> None:
+    for config in sorted((RUNS / "runs").glob("*/*/config.json")):
+        place = RESULTS / "runs" / config.parent.relative_to(RUNS / "runs")
+        if (config.parent / "evaluations.jsonl").exists():
+            place.mkdir(parents=True, exist_ok=True)
+            for name in KEPT:
+                shutil.copyfile(config.parent / name, place / name)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
