@@ -12,7 +12,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks.line import Line
 
-PARTS = ("queries", "tabletop", "store", "collect", "learners", "rollout")
+PARTS = ("queries", "tabletop", "store", "collect", "learners", "rollout", "serve")
 
 
 def main(names: list[str]) -> int:

@@ -69,7 +69,7 @@ def _config() -> tuple[Any, ...]:
 
 
 def _verbs() -> Verbs:
-    from goalsets.cli import ask, distance, query, quickstart, tasks, train
+    from goalsets.cli import ask, distance, query, quickstart, serve, tasks, train
     from goalsets.cli import eval as evaluation
 
     return {
@@ -79,6 +79,7 @@ def _verbs() -> Verbs:
         "eval": evaluation.eval_,
         "query": query.query,
         "quickstart": quickstart.quickstart,
+        "serve": serve.serve,
         "suite": suite,
         "tasks": tasks.tasks,
         "train": train.train,
