@@ -40,6 +40,7 @@ def serve(
     from goalsets.core import GoalsetsError
 
     try:
+        from goalsets.serve.server import bind
         from goalsets.serve.server import serve as run_server
     except ImportError as error:
         raise GoalsetsError(
@@ -49,23 +50,23 @@ def serve(
     from goalsets.serve.guard import Guard
     from goalsets.serve.models import open_models
 
-    token = _token(token_file)
-    Guard(host, token)  # refuses before anything is loaded
-    models = open_models(runs, step)
-    for model in models:
-        config = model.run.config
-        print(
-            f"{model.name}: {config.learner}, {config.scheme}, trained on {config.task}, "
-            f"step {model.step:,}"
+    # What can be refused is refused before anything is loaded.
+    guard = Guard(host, _token(token_file))
+    with bind(host, port) as listening:
+        models = open_models(runs, step)
+        for model in models:
+            config = model.run.config
+            print(
+                f"{model.name}: {config.learner}, {config.scheme}, trained on {config.task}, "
+                f"step {model.step:,}"
+            )
+        run_server(
+            models,
+            listening,
+            guard,
+            limits,
+            ready=lambda url: print(f"serving on {url}; Ctrl-C ends it", flush=True),
         )
-    run_server(
-        models,
-        host=host,
-        port=port,
-        token=token,
-        limits=limits,
-        ready=lambda url: print(f"serving on {url}; Ctrl-C ends it", flush=True),
-    )
     print("the server has ended", flush=True)
 
 

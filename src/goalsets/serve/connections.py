@@ -149,6 +149,18 @@ class SocketConnection(WebSocketsSansIOProtocol):
         if not self.read_paused and not self.transport.is_closing():
             self.transport.resume_reading()
 
+    def send_receive_event_to_app(self) -> None:
+        """Refuse text that is not UTF-8 here: uvicorn would fill the log with tracebacks."""
+        if self.curr_msg_data_type == "text" and not self.close_sent:
+            try:
+                b"".join(self.frames).decode()
+            except UnicodeDecodeError:
+                self.frames = []
+                self.conn.send_close(1007, "messages are JSON text in UTF-8")
+                self.handle_parser_exception()
+                return
+        super().send_receive_event_to_app()
+
     def keepalive_timeout(self) -> None:
         """The client is gone: closing would wait for it to take what it was sent."""
         super().keepalive_timeout()

@@ -18,7 +18,7 @@ Named = Annotated[
     Field(description="The groups that the query looks at, by name; the rest is left open."),
 ]
 
-MAX_QUERY = 1000
+MAX_QUERY = 500
 """Characters of a query: reading one costs time, and nobody types more."""
 
 

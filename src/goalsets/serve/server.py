@@ -23,53 +23,42 @@ from goalsets.serve.state import State
 
 def serve(
     models: Models,
-    *,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    token: str | None = None,
-    limits: Limits | None = None,
-    ready: Callable[[str], None] = lambda _: None,
+    listening: socket.socket,
+    guard: Guard,
+    limits: Limits,
+    ready: Callable[[str], None],
 ) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Args:
         models: What to serve.
-        host: The address to listen on; any but this machine's own needs a token.
-        port: The port; 0 takes any that is free.
-        token: What clients must send.
+        listening: Where, as `bind` gives it.
+        guard: Who may ask.
         limits: Bounds on everything.
-        ready: Called with the server's URL once it listens.
+        ready: Called with the server's URL once requests are answered.
     """
-    limits = limits or Limits()
-    guard = Guard(host, token)
-    listening = bind(host, port)
     # One thread: a single action is too small to share, and the loop needs the other cores.
     torch.set_num_threads(1)
     state = State(models, guard, limits)
     server = DrainingServer(BoundedConfig(make_app(state), limits), state)
+    server.when_ready = lambda: ready(_url(listening))
     # All that is loaded stays: the collector need not look through it while robots wait.
     gc.collect()
     gc.freeze()
-    ready(_url(listening))
-    with listening:
-        server.run([listening])
+    server.run([listening])
 
 
 def bind(host: str, port: int) -> socket.socket:
     """Listen, or say why that is not possible."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, address = found[0]
-        listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(128)
+        family, _, _, _, address = found[0]
+        return socket.create_server(address[:2], family=family, backlog=128)
     except (OSError, OverflowError) as error:
         raise GoalsetsError(
             f"cannot listen on {host}:{port}: {error}. Choose another --port; 0 takes any that "
             "is free."
         ) from None
-    return listening
 
 
 def _url(listening: socket.socket) -> str:
@@ -90,6 +79,12 @@ class DrainingServer(uvicorn.Server):
         self._state = state
         self._told = False
         self._deadline = 0.0
+        self.when_ready: Callable[[], None] = lambda: None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Say so when it is done."""
+        await super().startup(sockets)
+        self.when_ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Only note the signal: `on_tick` looks ten times a second."""

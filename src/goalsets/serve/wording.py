@@ -12,6 +12,8 @@ _SHOWN = 3
 
 def explain(errors: Sequence[Mapping[str, Any]]) -> str:
     """Say where, and what was expected; never what came, which may be anything."""
+    # A field that is not known comes first: it is often the misspelt one that is then missing.
+    errors = sorted(errors, key=lambda error: error["type"] != "extra_forbidden")
     told = list(dict.fromkeys(_one(error) for error in errors))
     more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
     return "; ".join(told[:_SHOWN]) + more + "."

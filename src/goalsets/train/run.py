@@ -38,6 +38,7 @@ MODELS = Path(__file__).parent / "models"
 """Where the models are that come with goalsets."""
 _LAYOUT, _FRAME, _DATA = "layout.json", "frame.safetensors", "data.json"
 _WEIGHTS, _EVALUATIONS = "weights", "evaluations.jsonl"
+_UNREADABLE = (json.JSONDecodeError, UnicodeDecodeError)
 
 
 class RunError(GoalsetsError):
@@ -87,7 +88,7 @@ class Run:
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 horizon = int(file.metadata()["horizon"])
             frame = Frame(read_layout(path / _LAYOUT), Normaliser(**arrays), horizon)
-        except (OSError, SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+        except (OSError, SafetensorError, KeyError, TypeError, *_UNREADABLE) as error:
             raise RunError(f"the run directory {path} is damaged: {error}") from None
         return cls(path, config, frame, data)
 
