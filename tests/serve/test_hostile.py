@@ -198,7 +198,7 @@ def test_openapi_description(server: Server) -> None:
     for found in schema.get_all_operations():
         operation = found.ok()
 
-        @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
         @given(
             case=operation.as_strategy()
             | operation.as_strategy(schemathesis.GenerationMode.NEGATIVE)
