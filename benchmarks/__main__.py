@@ -12,7 +12,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks.line import Line
 
-PARTS = ("queries", "tabletop", "store", "collect", "learners", "rollout", "sweep", "export")
+PARTS = ("queries", "tabletop", "store", "collect", "learners", "rollout")
+PARTS += ("sweep", "export", "serve")
 
 
 def main(names: list[str]) -> int:

@@ -121,6 +121,8 @@ ERRORS = {
     "all - eff_pos:0.2": "what is removed takes no tolerance",
     "(" * 60 + "eff_pos" + ")" * 60: "at most 50 nested parentheses",
     "eff_pos & " * 2000 + "eff_pos": "10000 characters at most",
+    "all&" * 2000 + "all": "at most 256 parts",
+    "[" + "9" * 5000 + "]": "a coordinate of at most 9 digits",
 }
 
 

@@ -80,7 +80,8 @@ def _config() -> tuple[Any, ...]:
 
 
 def _verbs() -> Verbs:
-    from goalsets.cli import ask, distance, export, query, quickstart, report, sweep, tasks, train
+    from goalsets.cli import ask, distance, export, query, quickstart
+    from goalsets.cli import report, serve, sweep, tasks, train
     from goalsets.cli import eval as evaluation
 
     return {
@@ -92,6 +93,7 @@ def _verbs() -> Verbs:
         "query": query.query,
         "quickstart": quickstart.quickstart,
         "report": report.report,
+        "serve": serve.serve,
         "suite": suite,
         "sweep": sweep.sweep,
         "tasks": tasks.tasks,

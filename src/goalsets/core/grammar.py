@@ -28,6 +28,8 @@ _SPACE = re.compile(r"\s*")
 # The language is also read from the network, so a text may not exhaust the stack.
 MAX_LENGTH = 10_000
 MAX_DEPTH = 50
+MAX_PARTS = 256
+MAX_DIGITS = 9
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ class _Parser:
         self.text = text
         self.at = 0
         self.depth = 0
+        self.parts = 0
 
     def parse(self) -> Node:
         node = self._query()
@@ -145,6 +148,10 @@ class _Parser:
                 return node
 
     def _part(self) -> Node:
+        # A chain is a tree as deep as it is long, wherever in the text its parts stand.
+        self.parts += 1
+        if self.parts > MAX_PARTS:
+            raise self._error(f"at most {MAX_PARTS} parts")
         atom = self._atom()
         if not self._take(":"):
             return atom
@@ -179,13 +186,18 @@ class _Parser:
         return Indices(tuple(spans))
 
     def _span(self) -> Span:
-        start = self._match(_INTEGER)
+        start = self._integer()
         if self._take(":"):
-            stop = self._match(_INTEGER)
-            return Span(_integer(start), _integer(stop), single=False)
+            return Span(start, self._integer(), single=False)
         if start is None:
             raise self._error("a coordinate such as 19 or a span such as 19:22")
-        return Span(int(start), None, single=True)
+        return Span(start, None, single=True)
+
+    def _integer(self) -> int | None:
+        text = self._match(_INTEGER)
+        if text is not None and len(text) > MAX_DIGITS:
+            raise self._error(f"a coordinate of at most {MAX_DIGITS} digits before it")
+        return None if text is None else int(text)
 
     def _skip_space(self) -> None:
         space = _SPACE.match(self.text, self.at)
@@ -217,7 +229,3 @@ class _Parser:
             f"cannot read the query at column {self.at + 1}: expected {expected}, found {found}.\n"
             f"  {shown}\n  {pointer}"
         )
-
-
-def _integer(text: str | None) -> int | None:
-    return None if text is None else int(text)

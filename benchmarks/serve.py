@@ -1,0 +1,80 @@
+"""The policy server under load: latency of control loops, then 100,000 requests.
+
+The server is `goalsets serve` in a process of its own, and the load comes from a second one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.line import Line
+from benchmarks.rollout import _untrained
+
+SESSIONS, RATE = 4, 200
+REQUESTS = 100_000
+
+
+def lines() -> Iterator[Line]:
+    """Yield the lines."""
+    with tempfile.TemporaryDirectory() as place, serving(_untrained(Path(place))) as url:
+        paced = load(url, "paced", SESSIONS, RATE, 20)
+        what = f"serve, {SESSIONS} sessions at {RATE} Hz: round trip"
+        yield Line(f"{what}, median", 1e3 * paced["median"], "ms", 1.5, at_most=True)
+        yield Line(f"{what}, p99", 1e3 * paced["p99"], "ms", 5.0, at_most=True)
+        yield Line("  of the rate that was wanted", 100 * paced["rate"] / RATE, "%", 99.0)
+        client = load(url, "client", 1, 0, 3_000)
+        yield Line("  one session with our client, median", 1e3 * client["median"], "ms")
+        posts = load(url, "posts", 1, 0, 2_000)
+        yield Line("  one request of HTTP, median", 1e3 * posts["median"], "ms")
+        # What is allocated once is allocated before the count begins.
+        load(url, "flood", SESSIONS, 0, REQUESTS // 10)
+        before = resident(url)
+        flood = load(url, "flood", SESSIONS, 0, REQUESTS)
+        grown = (resident(url) - before) / 2**20
+        yield Line(f"serve, {REQUESTS:,} requests: a second", flood["rate"], "1/s")
+        yield Line("  errors", flood["errors"], "", 0, at_most=True)
+        yield Line("  memory grown", grown, "MiB", 2.0, at_most=True)
+
+
+@contextmanager
+def serving(run: Path, *options: str) -> Iterator[str]:
+    """A server in a process of its own; gives its URL, and ends it."""
+    command = [sys.executable, "-m", "goalsets", "serve", f"robot={run}", "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                found = re.search(r"serving on (\S+);", line)
+                if found:
+                    yield found[1]
+                    break
+            else:
+                raise RuntimeError("the server did not start")
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def load(url: str, kind: str, sessions: int, rate: float, amount: int) -> dict[str, Any]:
+    """Run the load generator in a process of its own."""
+    words = [url, kind, str(sessions), str(rate), str(amount)]
+    command = [sys.executable, "-m", "benchmarks.serve_load", *words]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def resident(url: str) -> float:
+    """Bytes of memory, as the server itself tells Prometheus."""
+    with urllib.request.urlopen(f"{url}/metrics") as answer:
+        text = answer.read().decode()
+    found = re.search(r"^process_resident_memory_bytes (\S+)$", text, re.MULTILINE)
+    assert found is not None
+    return float(found[1])

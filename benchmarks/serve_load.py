@@ -1,0 +1,146 @@
+"""The load generator of `benchmarks.serve`: `python -m benchmarks.serve_load URL KIND …`.
+
+    paced   SESSIONS sessions that send RATE observations a second each, for AMOUNT seconds
+    flood   SESSIONS sessions and one caller of HTTP, as fast as they are answered, AMOUNT requests
+    client  one session of our own client, AMOUNT observations
+    posts   one caller of HTTP, AMOUNT requests
+
+Prints one line of JSON: the quantiles of the round trip in seconds, the rate and the errors. It
+leaves torch alone, and uses the asynchronous WebSocket client so that several sessions fit into
+one thread: what is measured is the server and the way there, not this program's threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from websockets.asyncio.client import ClientConnection, connect
+
+from goalsets.serve.client import Client
+
+DIM, QUERY = 28, "block0_pos & eff_yaw:20deg"
+_RNG = np.random.default_rng(0)
+STATES = _RNG.standard_normal((256, DIM)).astype(np.float32)
+GOAL = _RNG.standard_normal(DIM).astype(np.float32)
+MESSAGES = [json.dumps({"type": "observe", "observation": s.tolist()}) for s in STATES]
+ASK = json.dumps({"type": "ask", "goal": GOAL.tolist(), "query": QUERY})
+
+
+def main(words: list[str]) -> None:
+    """Read the command line, and print what was measured."""
+    url, kind, sessions, rate, amount = words[0], words[1], int(words[2]), float(words[3]), words[4]
+    gc.freeze()
+    if kind == "paced":
+        found = asyncio.run(paced(url, sessions, rate, float(amount)))
+    elif kind == "flood":
+        found = asyncio.run(flood(url, sessions, int(amount)))
+    elif kind == "client":
+        found = client(url, int(amount))
+    else:
+        found = posts(url, int(amount))
+    print(json.dumps(found))
+
+
+async def paced(url: str, sessions: int, rate: float, seconds: float) -> dict[str, Any]:
+    start = time.perf_counter() + 0.5
+
+    async def loop(offset: float) -> list[float]:
+        times: list[float] = []
+        async with connect(_ws(url), compression=None, proxy=None) as socket:
+            await _ask(socket)
+            for i in range(int(seconds * rate)):
+                pause = start + offset + i / rate - time.perf_counter()
+                if pause > 0:
+                    await asyncio.sleep(pause)
+                times.append(await _observe(socket, i))
+        return times
+
+    # Robots do not keep step with each other; these are spread over the period.
+    told = await asyncio.gather(*(loop(k / rate / sessions) for k in range(sessions)))
+    elapsed = time.perf_counter() - start
+    return _summary([t for times in told for t in times], elapsed, sessions)
+
+
+async def flood(url: str, sessions: int, amount: int) -> dict[str, Any]:
+    """A tenth of the requests goes by HTTP, whose connections are made and dropped too."""
+    start = time.perf_counter()
+    left = amount - amount // 10
+
+    async def loop() -> list[float]:
+        nonlocal left
+        times: list[float] = []
+        async with connect(_ws(url), compression=None, proxy=None) as socket:
+            await _ask(socket)
+            while left > 0:
+                left -= 1
+                times.append(await _observe(socket, left))
+        return times
+
+    caller = asyncio.to_thread(posts, url, amount // 10, 100)
+    *told, over_http = await asyncio.gather(*(loop() for _ in range(sessions)), caller)
+    times = [t for part in told for t in part]
+    elapsed = time.perf_counter() - start
+    return {**_summary(times, elapsed, 1), "rate": amount / elapsed, "http": over_http["median"]}
+
+
+def client(url: str, amount: int) -> dict[str, Any]:
+    times: list[float] = []
+    with Client(url) as asking, asking.session(GOAL, QUERY) as session:
+        for i in range(amount):
+            start = time.perf_counter()
+            session.act(STATES[i % len(STATES)])
+            times.append(time.perf_counter() - start)
+    return _summary(times, sum(times), 1)
+
+
+def posts(url: str, amount: int, for_each_connection: int = 10**9) -> dict[str, Any]:
+    times: list[float] = []
+    asking = Client(url)
+    for i in range(amount):
+        if i % for_each_connection == 0:
+            asking.close()
+        start = time.perf_counter()
+        asking.act(STATES[i % len(STATES)], GOAL, QUERY)
+        times.append(time.perf_counter() - start)
+    asking.close()
+    return _summary(times, sum(times), 1)
+
+
+async def _ask(socket: ClientConnection) -> None:
+    await socket.send(ASK)
+    answer = json.loads(await socket.recv())
+    assert answer["type"] == "asked", answer
+
+
+async def _observe(socket: ClientConnection, i: int) -> float:
+    start = time.perf_counter()
+    await socket.send(MESSAGES[i % len(MESSAGES)])
+    answer = await socket.recv()
+    seconds = time.perf_counter() - start
+    # A negative time marks an error; it is counted, and kept out of the quantiles.
+    return seconds if '"type":"act"' in str(answer) else -1.0
+
+
+def _summary(times: list[float], elapsed: float, sessions: int) -> dict[str, Any]:
+    good = np.array([t for t in times if t >= 0])
+    return {
+        "median": float(np.median(good)),
+        "p99": float(np.percentile(good, 99)),
+        "largest": float(good.max()),
+        "rate": len(good) / elapsed / sessions,
+        "errors": len(times) - len(good),
+    }
+
+
+def _ws(url: str) -> str:
+    return f"ws{url.removeprefix('http')}/v1/session"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,177 @@
+"""Connections that cannot be held open for nothing.
+
+uvicorn speaks HTTP and WebSocket; what it leaves to a proxy in front of it is added here, because
+a robot's network seldom has one: a client that never finishes its request, that does not read what
+it is sent, or that opens connections without end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from goalsets.serve.limits import Limits
+
+_LAST_WORDS = 1.0
+"""Seconds that a dropped client has to read why, before the connection is cut."""
+_TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
+
+class BoundedConfig(uvicorn.Config):
+    """uvicorn's configuration, with our limits."""
+
+    def __init__(self, app: Any, limits: Limits) -> None:  # noqa: ANN401 - an ASGI application
+        """Translate what uvicorn can bound by itself."""
+        super().__init__(
+            app,
+            http=HttpConnection,
+            ws=SocketConnection,
+            loop="asyncio",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            # A header of the client's must not decide who it is.
+            proxy_headers=False,
+            server_header=False,
+            limit_concurrency=limits.connections,
+            timeout_keep_alive=int(max(1, limits.header_seconds)),
+            timeout_graceful_shutdown=int(max(1, limits.body_seconds)),
+            ws_max_size=limits.message_bytes,
+            ws_ping_interval=limits.ping_seconds,
+            ws_ping_timeout=limits.ping_seconds,
+            # Observations are short: compressing them costs time, and lets a bomb in.
+            ws_per_message_deflate=False,
+        )
+        self.limits = limits
+
+
+class _Deadline:
+    """Calls something unless it is lifted in time."""
+
+    def __init__(self, seconds: float, act: Any) -> None:  # noqa: ANN401 - a callable
+        self._seconds, self._act = seconds, act
+        self._timer: asyncio.TimerHandle | None = None
+
+    def set(self) -> None:
+        """Start the clock, if it is not running."""
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._seconds, self._act)
+
+    def lift(self) -> None:
+        """Stop the clock."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class HttpConnection(H11Protocol):
+    """HTTP with a deadline for stating a request, and one for taking the answer."""
+
+    config: BoundedConfig
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the clock."""
+        super().connection_made(transport)
+        limits = self.config.limits
+        self._header = _Deadline(limits.header_seconds, self._drop_silent)
+        self._reader = _Deadline(limits.send_seconds, transport.abort)
+        if len(self.connections) > 2 * limits.connections:
+            # A few too many are answered 503; here somebody opens them without end.
+            transport.abort()
+            return
+        self._header.set()
+
+    def data_received(self, data: bytes) -> None:
+        """Watch whether a request gets stated."""
+        super().data_received(data)
+        # Idle, and uvicorn's own timer between requests is off: a request has begun to arrive. A
+        # byte now and then does not set the clock back.
+        if self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None:
+            self._header.set()
+        else:
+            self._header.lift()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Hand the connection over."""
+        self._header.lift()
+        self._reader.lift()
+        super().handle_websocket_upgrade(event)
+
+    def pause_writing(self) -> None:
+        """The client does not read."""
+        super().pause_writing()
+        self._reader.set()
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+        super().resume_writing()
+        self._reader.lift()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clocks."""
+        self._header.lift()
+        self._reader.lift()
+        super().connection_lost(exc)
+
+    def _drop_silent(self) -> None:
+        if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+            self.transport.write(_TOO_SLOW)
+            self.transport.close()
+            self.loop.call_later(_LAST_WORDS, self.transport.abort)
+
+
+class SocketConnection(WebSocketsSansIOProtocol):
+    """WebSocket that drops a client which does not read, or does not answer pings."""
+
+    config: BoundedConfig
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Prepare the clock."""
+        super().connection_made(transport)
+        self._reader = _Deadline(self.config.limits.send_seconds, self.transport.abort)
+
+    def pause_writing(self) -> None:
+        """The client does not read: what it sends must not make us write more, pongs included."""
+        super().pause_writing()
+        self._reader.set()
+        if not self.read_paused:
+            self.transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+        super().resume_writing()
+        self._reader.lift()
+        if not self.read_paused and not self.transport.is_closing():
+            self.transport.resume_reading()
+
+    def send_receive_event_to_app(self) -> None:
+        """Refuse text that is not UTF-8 here: uvicorn would fill the log with tracebacks."""
+        if self.curr_msg_data_type == "text" and not self.close_sent:
+            try:
+                b"".join(self.frames).decode()
+            except UnicodeDecodeError:
+                self.frames = []
+                self.conn.send_close(1007, "messages are JSON text in UTF-8")
+                self.handle_parser_exception()
+                return
+        super().send_receive_event_to_app()
+
+    def keepalive_timeout(self) -> None:
+        """The client is gone: closing would wait for it to take what it was sent."""
+        super().keepalive_timeout()
+        self.loop.call_later(_LAST_WORDS, self.transport.abort)
+
+    def handle_parser_exception(self) -> None:
+        """What came is no WebSocket frame: say so, and do not wait for the rest."""
+        super().handle_parser_exception()
+        self.loop.call_later(_LAST_WORDS, self.transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clock."""
+        self._reader.lift()
+        super().connection_lost(exc)

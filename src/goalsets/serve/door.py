@@ -1,0 +1,159 @@
+"""The door: every request passes here first, and is bounded in size, in time and in number."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from goalsets.serve.errors import ServeError, error_body
+from goalsets.serve.guard import OPEN_PATHS
+from goalsets.serve.limits import Limits
+from goalsets.serve.state import State
+
+Scope = MutableMapping[str, Any]
+Event = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Event]]
+Send = Callable[[Event], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+ALWAYS_OPEN = (*OPEN_PATHS, "/metrics")
+"""What is answered even when there is no room: those who watch the server ask for it."""
+_COUNTED = frozenset(
+    (*ALWAYS_OPEN, "/v1/act", "/v1/check", "/v1/model", "/v1/models", "/v1/session")
+)
+_PATIENCE = 4
+"""A body that is too long is read this many times beyond its bound before the answer: a client that
+is still sending would otherwise see a broken connection and not the answer."""
+
+
+class ClientGoneError(Exception):
+    """The client left before its request was complete: there is nobody to answer."""
+
+
+class Door:
+    """Wraps an ASGI application."""
+
+    def __init__(self, inside: Application, state: State) -> None:
+        """Take what lies behind the door."""
+        self._inside, self._state = inside, state
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or say why not."""
+        if scope["type"] == "http":
+            await self._request(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._session(scope, receive, send)
+        else:
+            await self._inside(scope, receive, send)
+
+    async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        state, path, status = self._state, scope["path"], 500
+
+        async def watch(event: Event) -> None:
+            nonlocal status
+            if event["type"] == "http.response.start":
+                status = event["status"]
+            await send(event)
+
+        try:
+            state.guard.check(path, scope["headers"])
+            if path not in ALWAYS_OPEN:
+                state.check_room()
+            state.requests += 1
+            try:
+                body = await read_body(scope, receive, state.limits)
+                await self._inside(scope, _replay(body, receive), watch)
+            finally:
+                state.requests -= 1
+        except ServeError as error:
+            await _refuse(error, watch)
+        except ClientGoneError:
+            status = 499  # as servers log it, though nobody receives it
+        finally:
+            state.metrics.count_request(path if path in _COUNTED else "other", status)
+
+    async def _session(self, scope: Scope, receive: Receive, send: Send) -> None:
+        state = self._state
+        try:
+            state.guard.check(scope["path"], scope["headers"])
+            if scope["path"] != "/v1/session":
+                raise ServeError(404, "not_found", "sessions are at /v1/session.")
+            state.check_room_for_session()
+        except ServeError as error:
+            state.metrics.count_request("/v1/session", error.status)
+            await _refuse(error, send, "websocket.http.response")
+            return
+        state.metrics.count_request("/v1/session", 101)
+        await self._inside(scope, receive, send)
+
+
+async def read_body(scope: Scope, receive: Receive, limits: Limits) -> bytes:
+    """Read a request's body, whole, or raise an error that says which bound it broke."""
+    headers = dict(scope["headers"])
+    if b"content-length" not in headers and b"transfer-encoding" not in headers:
+        return b""
+    too_long = ServeError(413, "too_large", f"a body may have {limits.body_bytes:,} bytes at most.")
+    declared = headers.get(b"content-length", b"0")
+    if declared.isdigit() and int(declared) > _PATIENCE * limits.body_bytes:
+        raise too_long
+    try:
+        body = await asyncio.wait_for(_collect(receive, limits.body_bytes), limits.body_seconds)
+    except asyncio.TimeoutError:
+        raise ServeError(
+            408, "too_slow", f"the body did not arrive within {limits.body_seconds:g} seconds."
+        ) from None
+    if body is None:
+        raise too_long
+    return body
+
+
+async def _collect(receive: Receive, most: int) -> bytes | None:
+    """The body, or None if it is too long."""
+    body, size, more = bytearray(), 0, True
+    while more and size <= _PATIENCE * most:
+        event = await receive()
+        if event["type"] == "http.disconnect":
+            raise ClientGoneError
+        chunk = event.get("body", b"")
+        size += len(chunk)
+        if size <= most:
+            body += chunk
+        more = event.get("more_body", False)
+    return bytes(body) if size <= most else None
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that gives the body, and then what comes after it."""
+    given = False
+
+    async def again() -> Event:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+async def _refuse(error: ServeError, send: Send, kind: str = "http.response") -> None:
+    body = encode(error_body(error))
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        # What is left of the request is not read.
+        (b"connection", b"close"),
+    ]
+    if error.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    if error.status == 503:
+        headers.append((b"retry-after", b"1"))
+    await send({"type": f"{kind}.start", "status": error.status, "headers": headers})
+    await send({"type": f"{kind}.body", "body": body})
+
+
+def encode(answer: object) -> bytes:
+    """JSON in ASCII: whatever a client put into a text, the answer can be sent."""
+    return json.dumps(answer, allow_nan=False, separators=(",", ":")).encode("ascii")

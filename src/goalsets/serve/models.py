@@ -1,0 +1,177 @@
+"""The policies that are served: run directories under names, and what people may know of them."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from goalsets.core import GoalsetsError, Query, StateLayout, layout_to_dict
+from goalsets.core.errors import suggest
+from goalsets.evaluate.ask import distance_unit
+from goalsets.policy import Policy
+from goalsets.serve.errors import ServeError, invalid
+from goalsets.train.config import SCHEMES, Conditioning
+from goalsets.train.run import Run
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_ANSWERS: Mapping[Conditioning, str] = {
+    "full": "tries to match the whole goal state, whatever is asked",
+    "task": "the task's own question, whatever is asked",
+    "goal-set": "any question",
+}
+_QUERIES = 256
+"""Questions remembered for each model: clients ask the same few again and again."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A policy under a name."""
+
+    name: str
+    run: Run
+    policy: Policy
+    step: int
+    seconds: float
+    """Of training."""
+
+    @property
+    def layout(self) -> StateLayout:
+        """What its states mean."""
+        return self.policy.layout
+
+    @property
+    def conditioning(self) -> Conditioning:
+        """What its networks are shown of a question."""
+        return SCHEMES[self.run.config.scheme].conditioning
+
+    @functools.cached_property
+    def has_distance(self) -> bool:
+        """Whether its learner can tell how far a goal set is: it is asked once."""
+        origin = np.zeros(self.layout.dim, dtype=np.float32)
+        try:
+            self.policy.distance(origin, origin, Query.all(self.layout).mask)
+        except GoalsetsError:
+            return False
+        return True
+
+    def query(self, text: str) -> Query:
+        """Read a question; the last few are remembered."""
+        return self._read_query(text)
+
+    @functools.cached_property
+    def _read_query(self) -> Any:  # noqa: ANN401 - functools names no type for what it returns
+        layout = self.layout
+        return functools.lru_cache(maxsize=_QUERIES)(lambda text: Query.parse(text, layout))
+
+    def describe(self) -> dict[str, Any]:
+        """All that a client may know, as plain data."""
+        config, layout = self.run.config, self.layout
+        named = {} if layout.task is None else {"task": layout.task}
+        return {
+            "name": self.name,
+            "task": config.task,
+            "learner": config.learner,
+            "scheme": config.scheme,
+            "step": self.step,
+            "answers": _ANSWERS[self.conditioning],
+            "state_dim": layout.dim,
+            "action_dim": len(self.run.frame.normaliser.action_mean),
+            "horizon": self.run.frame.horizon,
+            "distance": distance_unit(config.learner) if self.has_distance else None,
+            "layout": layout_to_dict(layout),
+            "vocabulary": list(layout.vocabulary),
+            "questions": {**named, **layout.aliases},
+            "card": self._card(),
+        }
+
+    def _card(self) -> dict[str, Any]:
+        return {
+            "seed": self.run.config.seed,
+            "training_seconds": round(self.seconds, 2),
+            # Not where the data lay: that is nobody's business.
+            "data": {
+                key: self.run.data.get(key) for key in ("fingerprint", "episodes", "transitions")
+            },
+            "evaluations": [
+                {
+                    "kind": record.get("kind"),
+                    "success": record["success"],
+                    "episodes": record.get("num_episodes"),
+                }
+                for record in self.run.evaluations()
+                if record.get("step") == self.step and "success" in record
+            ],
+        }
+
+
+class Models:
+    """The models of a server, by name."""
+
+    def __init__(self, models: Iterable[Model]) -> None:
+        """Refuse two of one name, and none at all."""
+        self._models: dict[str, Model] = {}
+        for model in models:
+            if model.name in self._models:
+                raise GoalsetsError(
+                    f"two models are called {model.name!r}: give one another name, as in "
+                    f"other={model.run.path}."
+                )
+            self._models[model.name] = model
+        if not self._models:
+            raise GoalsetsError("there is nothing to serve: name at least one run directory.")
+        # What a model is does not change while it is served.
+        self.described = {name: model.describe() for name, model in self._models.items()}
+
+    @property
+    def names(self) -> list[str]:
+        """In the order in which they were named."""
+        return list(self._models)
+
+    def __iter__(self) -> Iterator[Model]:
+        """In the order in which they were named."""
+        return iter(self._models.values())
+
+    def find(self, name: str | None) -> Model:
+        """The model of that name; without one, the only one there is."""
+        if name is None:
+            if len(self._models) > 1:
+                raise invalid(
+                    f"say which model: this server has {', '.join(map(repr, self._models))}."
+                )
+            return next(iter(self._models.values()))
+        if name not in self._models:
+            raise ServeError(
+                404, "unknown_model", f"unknown model {name[:64]!r}: {suggest(name, self._models)}"
+            )
+        return self._models[name]
+
+
+def open_models(words: Iterable[str], step: int | None = None) -> Models:
+    """Open run directories, each given as RUN or NAME=RUN; a RUN alone goes by its last part."""
+    return Models(_open(word, step) for word in words)
+
+
+def _open(word: str, step: int | None) -> Model:
+    name, path = _split(word)
+    if not _NAME.fullmatch(name):
+        raise GoalsetsError(
+            f"{name!r} is no name for a model: up to 64 letters, digits, '_', '.' and '-'. Give "
+            f"one, as in robot={path}."
+        )
+    run = Run.open(path)
+    policy, progress = run.load(step)
+    return Model(name, run, policy, progress.step, progress.seconds)
+
+
+def _split(word: str) -> tuple[str, str]:
+    """A directory whose own path has an equals sign is still a directory."""
+    if "=" in word and not Path(word).exists():
+        name, _, path = word.partition("=")
+        return name, path
+    return Path(word).resolve().name if Path(word).exists() else Path(word).name, word

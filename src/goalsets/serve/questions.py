@@ -1,0 +1,191 @@
+"""From what came over the wire to arrays, and from arrays to answers.
+
+Everything a client can get wrong is found here, before a network sees it: wrong lengths, numbers
+that are none, goals that leave open what the query asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import GoalSet, Group, Query, StateLayout
+from goalsets.core.errors import suggest
+from goalsets.evaluate.ask import doubts
+from goalsets.serve.errors import invalid
+from goalsets.serve.models import Model
+
+Floats = NDArray[np.float64]
+Masks = NDArray[np.bool_]
+Numbers = Sequence[float] | Sequence[Sequence[float]]
+
+_LARGEST = float(np.finfo(np.float32).max)
+"""Policies compute in single precision: beyond this a number becomes infinite."""
+
+
+def read_states(what: str, values: Numbers, layout: StateLayout, rows: int = 1) -> Floats:
+    """Check and convert one state to `[D]`, or many to `[B, D]`.
+
+    Args:
+        what: How errors speak of the values.
+        values: As they came; flat for one state.
+        layout: What a state must look like.
+        rows: The most that may come.
+    """
+    many = bool(values) and isinstance(values[0], Sequence)
+    if many and len(values) > rows:
+        raise invalid(f"{what} may have {rows:,} rows at most, got {len(values):,}.")
+    for row, state in enumerate(values if many else [values]):
+        if not isinstance(state, Sequence) or len(state) != layout.dim:
+            where = f"{what}, row {row}," if many else what
+            found = len(state) if isinstance(state, Sequence) else "a single number"
+            raise invalid(
+                f"{where} needs {layout.dim} coordinates, as layout {layout.name!r} has; "
+                f"got {found}."
+            )
+    array = np.array(values, dtype=np.float64)
+    # A NaN compares false, so this one comparison finds everything that is no usable number.
+    if not (np.abs(array) <= _LARGEST).all():
+        raise invalid(_say_unusable(what, array, layout))
+    return array
+
+
+def _say_unusable(what: str, array: Floats, layout: StateLayout) -> str:
+    *row, column = np.argwhere(~(np.abs(array) <= _LARGEST))[0].tolist()
+    value = array[(*row, column)]
+    where = f"{what}, row {row[0]}," if row else what
+    # json writes it as clients do: NaN, Infinity.
+    shown = "NaN" if np.isnan(value) else f"{value:g}".replace("inf", "Infinity")
+    return f"{where} must be finite in single precision: {layout.describe(column)} is {shown}."
+
+
+def read_goal(
+    goal: Numbers | Mapping[str, float | Sequence[float]],
+    query: Query,
+    model: Model,
+    rows: int = 1,
+    shown: Masks | None = None,
+) -> Floats:
+    """Read a goal: whole states, or the groups that the question looks at, by name.
+
+    Where a goal by names says nothing, zeros stand. That is harmless only where nobody looks at
+    them, so a goal by names must name everything that is `shown`: what the policy is shown of this
+    question, unless given.
+    """
+    if not isinstance(goal, Mapping):
+        return read_states("goal", goal, model.layout, rows)
+    reference = np.zeros(model.layout.dim)
+    given = np.zeros(model.layout.dim, dtype=np.bool_)
+    for name, values in goal.items():
+        if name not in model.layout.by_name:
+            raise invalid(
+                f"the goal names an unknown group {name[:64]!r}: "
+                f"{suggest(name[:64], model.layout.by_name)}"
+            )
+        group = model.layout.by_name[name]
+        indices = list(group.indices)
+        reference[indices] = _read_group(group, values, model.layout)
+        given[indices] = True
+    _check_given(given, _shown(query, model) if shown is None else shown, query, model)
+    return reference
+
+
+def _read_group(
+    group: Group, values: float | Sequence[float], layout: StateLayout
+) -> Sequence[float]:
+    row = values if isinstance(values, Sequence) else [values]
+    if len(row) != len(group.indices):
+        raise invalid(
+            f"the goal's {group.name!r} needs {len(group.indices)} coordinates, got {len(row)}."
+        )
+    for index, value in zip(group.indices, row, strict=True):
+        if not abs(value) <= _LARGEST:
+            array = np.zeros(layout.dim)
+            array[index] = value
+            raise invalid(_say_unusable("goal", array, layout))
+    return row
+
+
+def _shown(query: Query, model: Model) -> Masks:
+    """Which coordinates of a goal the policy is shown when it is asked this question."""
+    if model.conditioning == "full":
+        return np.ones(model.layout.dim, dtype=np.bool_)
+    if model.conditioning == "task":
+        return query.mask | model.query("task").mask
+    return query.mask
+
+
+def _check_given(given: Masks, shown: Masks, query: Query, model: Model) -> None:
+    layout = model.layout
+    missing = np.flatnonzero(shown & ~given)
+    if len(missing):
+        reason = (
+            "which the query asks for"
+            if query.mask[missing[0]]
+            else f"which a policy trained with {model.run.config.scheme} is shown"
+        )
+        raise invalid(f"the goal leaves open {layout.describe(int(missing[0]))}, {reason}.")
+
+
+def act(
+    model: Model, observation: Floats, goal: Floats, query: Query, distance: bool
+) -> tuple[Floats, Any]:
+    """Choose actions `[A]` or `[B, A]`, and predict distances if they are wanted."""
+    if distance and not model.has_distance:
+        raise invalid(f"{model.run.config.learner} learns no distance: ask without it.")
+    _check_pairs(observation, goal)
+    # A mask, not the query: a policy remembers every query it is asked, and strangers ask here.
+    with np.errstate(over="ignore", invalid="ignore"):
+        actions = model.policy.act(observation, goal, query.mask)
+        far = model.policy.distance(observation, goal, query.mask) if distance else None
+    if not np.isfinite(actions).all() or (far is not None and not np.isfinite(far).all()):
+        raise invalid(
+            "the policy's answer is not finite: the observation or the goal is so far from "
+            "anything it was trained on that its arithmetic overflows."
+        )
+    return actions, far
+
+
+def check(states: Floats, goals: GoalSet) -> dict[str, Any]:
+    """Judge states: whether they belong, and how each requirement stands."""
+    _check_pairs(states, goals.reference)
+    return {
+        "contains": goals.contains(states).tolist(),
+        "terms": [_term(found, goals.layout) for found in goals.violations(states)],
+    }
+
+
+def _term(found: Any, layout: StateLayout) -> dict[str, Any]:  # noqa: ANN401 - a Violation
+    group = layout.by_name.get(found.name) or Group.loose(int(found.name[1:-1]))
+    apart = np.asarray(found.distance)
+    unit = group.natural_unit if group.metric != "exact" else ""
+    in_unit = np.vectorize(group.in_natural_unit, otypes=[float])(apart) if unit else None
+    return {
+        "name": found.name,
+        "satisfied": np.asarray(found.satisfied).tolist(),
+        "distance": apart.tolist(),
+        "tolerance": found.tolerance,
+        "unit": unit or None,
+        "distance_in_unit": None if in_unit is None else in_unit.tolist(),
+        "tolerance_in_unit": group.in_natural_unit(found.tolerance) if unit else None,
+    }
+
+
+def say_doubts(model: Model, goal: Floats, query: Query) -> list[str]:
+    """What somebody should know before they trust this policy with this question."""
+    if model.conditioning == "goal-set":
+        return []
+    # The reference is only carried along; the tolerances do not matter to whether it is heard.
+    reference = goal if goal.ndim == 1 else goal[0]
+    return doubts(GoalSet(reference, query, epsilon=0.0), model.run.config, None)
+
+
+def _check_pairs(states: Floats, goals: Floats) -> None:
+    if states.ndim == goals.ndim == 2 and len(states) != len(goals):
+        raise invalid(
+            f"there are {len(states)} states and {len(goals)} goals: give as many of each, or one "
+            "goal for all."
+        )

@@ -1,0 +1,191 @@
+"""The wire format: what may be asked, and what is answered.
+
+Numbers are JSON numbers: text is not read as a number, nor is true. JSON has no NaN and no
+infinity; where a client sends one all the same, the answer is an error that names the coordinate.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter
+
+Number = Annotated[float, Field(strict=True)]
+State = Annotated[list[Number], Field(description="A state: one number for each coordinate.")]
+States = Annotated[list[State], Field(description="A batch: one state a row.")]
+Named = Annotated[
+    dict[str, Number | list[Number]],
+    Field(description="The groups that the query looks at, by name; the rest is left open."),
+]
+
+MAX_QUERY = 500
+"""Characters of a query: reading one costs time, and nobody types more."""
+
+
+def _rank(value: object) -> str:
+    """Which of the forms a value has, so that an error speaks of that form alone."""
+    if isinstance(value, dict):
+        return "named"
+    return "many" if isinstance(value, list) and value and isinstance(value[0], list) else "one"
+
+
+OneOrMany = Annotated[
+    Annotated[State, Tag("one")] | Annotated[States, Tag("many")], Discriminator(_rank)
+]
+Goal = Annotated[
+    Annotated[State, Tag("one")] | Annotated[States, Tag("many")] | Annotated[Named, Tag("named")],
+    Discriminator(_rank),
+]
+QueryText = Annotated[
+    str,
+    Field(
+        max_length=MAX_QUERY,
+        description="Which coordinates define success, such as 'block0_pos & block0_yaw:20deg'.",
+        examples=["task", "all"],
+    ),
+]
+ModelName = Annotated[
+    str | None, Field(description="Which model; may be left out where only one is served.")
+]
+Tolerances = Annotated[
+    dict[str, Number | str],
+    Field(description="By group: observation units, or text such as '20deg'."),
+]
+
+
+class Message(BaseModel):
+    """What a client sends; a field that is not known is an error, not silence."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ActRequest(Message):
+    """What to do in one state, or in many, towards a goal set."""
+
+    model: ModelName = None
+    observation: OneOrMany
+    goal: Goal
+    query: QueryText
+    distance: Annotated[bool, Field(strict=True, description="Also predict the distance.")] = False
+
+
+class ActResponse(BaseModel):
+    """Actions in the environment's units, within [-1, 1]."""
+
+    model: str
+    query: str
+    action: list[float] | list[list[float]]
+    distance: float | list[float] | None = None
+    doubts: list[str] = []
+    """What somebody should know before they trust the answer."""
+
+
+class CheckRequest(Message):
+    """Whether states lie in a goal set, and what keeps them out."""
+
+    model: ModelName = None
+    state: OneOrMany
+    goal: Goal
+    query: QueryText
+    tolerances: Tolerances | None = None
+
+
+class Term(BaseModel):
+    """How one requirement stands; numbers for one state, lists for many."""
+
+    name: str
+    satisfied: bool | list[bool]
+    distance: float | list[float]
+    """In observation units."""
+    tolerance: float
+    """In observation units."""
+    unit: str | None
+    """The unit that people think in, if there is one."""
+    distance_in_unit: float | list[float] | None
+    tolerance_in_unit: float | None
+
+
+class CheckResponse(BaseModel):
+    """Whether every term holds, and how each stands."""
+
+    model: str
+    query: str
+    contains: bool | list[bool]
+    terms: list[Term]
+
+
+class ModelCard(BaseModel):
+    """What a served policy is, can be asked, and has shown."""
+
+    name: str
+    task: str
+    learner: str
+    scheme: str
+    step: int
+    answers: str
+    """Which questions change what it does."""
+    state_dim: int
+    action_dim: int
+    horizon: int
+    distance: str | None
+    """What predicted distances count; null where the learner has none."""
+    layout: dict[str, Any]
+    vocabulary: list[str]
+    """Every name that a query may use."""
+    questions: dict[str, str]
+    """Questions that have a name, `task` being the official one."""
+    card: dict[str, Any]
+    """Training, data and evaluations."""
+
+
+class ModelList(BaseModel):
+    """Every model that is served."""
+
+    models: list[ModelCard]
+
+
+class Health(BaseModel):
+    """Whether the server takes new work."""
+
+    status: Literal["ok", "draining"]
+
+
+class ErrorDetail(BaseModel):
+    """Why there is no answer."""
+
+    code: str
+    message: str
+
+
+class ErrorResponse(BaseModel):
+    """What every refusal looks like."""
+
+    error: ErrorDetail
+
+
+# --- Sessions ---------------------------------------------------------------------------------
+
+
+class Ask(Message):
+    """Set the question, or change a part of it: what is left out stays as it was."""
+
+    type: Literal["ask"]
+    model: ModelName = None
+    goal: Goal | None = None
+    query: QueryText | None = None
+    tolerances: Tolerances | None = None
+    distance: Annotated[bool, Field(strict=True)] | None = None
+
+
+class Observe(Message):
+    """Here is the state; what is the action?"""
+
+    type: Literal["observe"]
+    observation: State
+    id: Annotated[int, Field(strict=True)] | None = None
+    """Comes back with the answer."""
+
+
+SESSION_MESSAGE: TypeAdapter[Ask | Observe] = TypeAdapter(
+    Annotated[Ask | Observe, Discriminator("type")]
+)

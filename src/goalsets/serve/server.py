@@ -1,0 +1,116 @@
+"""The process: it binds an address, serves until it is told to stop, and ends in order."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import socket
+import time
+from collections.abc import Callable
+from types import FrameType
+
+import torch
+import uvicorn
+
+from goalsets.core import GoalsetsError
+from goalsets.serve.app import make_app
+from goalsets.serve.connections import BoundedConfig
+from goalsets.serve.guard import Guard
+from goalsets.serve.limits import Limits
+from goalsets.serve.models import Models
+from goalsets.serve.state import State
+
+
+def serve(
+    models: Models,
+    listening: socket.socket,
+    guard: Guard,
+    limits: Limits,
+    ready: Callable[[str], None],
+) -> None:
+    """Serve until SIGTERM or SIGINT.
+
+    Args:
+        models: What to serve.
+        listening: Where, as `bind` gives it.
+        guard: Who may ask.
+        limits: Bounds on everything.
+        ready: Called with the server's URL once requests are answered.
+    """
+    # One thread: a single action is too small to share, and the loop needs the other cores.
+    torch.set_num_threads(1)
+    state = State(models, guard, limits)
+    server = DrainingServer(BoundedConfig(make_app(state), limits), state)
+    server.when_ready = lambda: ready(_url(listening))
+    # All that is loaded stays: the collector need not look through it while robots wait.
+    gc.collect()
+    gc.freeze()
+    server.run([listening])
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """Listen, or say why that is not possible."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = found[0]
+        return socket.create_server(address[:2], family=family, backlog=128)
+    except (OSError, OverflowError) as error:
+        raise GoalsetsError(
+            f"cannot listen on {host}:{port}: {error}. Choose another --port; 0 takes any that "
+            "is free."
+        ) from None
+
+
+def _url(listening: socket.socket) -> str:
+    host, port, *_ = listening.getsockname()
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class DrainingServer(uvicorn.Server):
+    """uvicorn's server, which lets sessions come to their own end before it stops.
+
+    After the first signal it takes no new work, tells the sessions how long they have, and stops
+    when they are gone or the time is up. After a second one it stops at once.
+    """
+
+    def __init__(self, config: BoundedConfig, state: State) -> None:
+        """Take what is served."""
+        super().__init__(config)
+        self._state = state
+        self._told = False
+        self._deadline = 0.0
+        self.when_ready: Callable[[], None] = lambda: None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Say so when it is done."""
+        await super().startup(sockets)
+        self.when_ready()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Only note the signal: `on_tick` looks ten times a second."""
+        if self._told:
+            self.should_exit = self.force_exit = True
+        self._told = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """Drain, once it has been asked for."""
+        if self._told and not self.should_exit:
+            await self._drain()
+        return await super().on_tick(counter)
+
+    async def _drain(self) -> None:
+        state, seconds = self._state, self._state.limits.drain_seconds
+        now = time.monotonic()
+        if not state.draining:
+            state.draining = True
+            self._deadline = now + seconds
+            for session in state.sessions:
+                # Not awaited: a client that does not read must not hold up the others.
+                self._announcements = asyncio.ensure_future(session.announce_end(seconds))
+        if now >= self._deadline:
+            for session in state.sessions:
+                session.close_soon(1001, "the server is shutting down")
+            await asyncio.sleep(0.1)
+            self.should_exit = True
+        elif not state.sessions:
+            self.should_exit = True

@@ -1,0 +1,207 @@
+"""Sessions: a control loop over a WebSocket.
+
+The client sets a goal and a query once, streams observations, and may change the question at any
+time:
+
+    > {"type": "ask", "goal": [...], "query": "block0_pos"}
+    < {"type": "asked", "model": "robot", "query": "block0_pos", "doubts": []}
+    > {"type": "observe", "observation": [...], "id": 7}
+    < {"type": "act", "action": [...], "reached": false, "id": 7}
+    > {"type": "ask", "query": "eff_pos"}            the goal stays
+    < {"type": "error", "error": {...}}              where a message cannot be answered
+
+An error leaves the question as it was and the session open: one bad reading of a sensor must not
+end an episode. What is no message of this protocol at all ends the session with a reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import WebSocket, WebSocketDisconnect
+from pydantic import ValidationError
+
+from goalsets.core import GoalSet, GoalsetsError, Query
+from goalsets.serve import questions
+from goalsets.serve.door import encode
+from goalsets.serve.errors import ServeError, as_serve_error, error_body, invalid
+from goalsets.serve.models import Model
+from goalsets.serve.schema import SESSION_MESSAGE, Ask, Observe
+from goalsets.serve.state import State
+from goalsets.serve.wording import explain
+
+_CODES = frozenset((1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012))
+_LONGEST_REASON = 123
+"""Bytes that fit into the frame which closes a WebSocket."""
+
+
+class ProtocolError(Exception):
+    """What came is no message of a session; it ends with this code and reason."""
+
+    def __init__(self, code: int, reason: str) -> None:
+        """Take what the client is told."""
+        super().__init__(reason)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a session asks at present; replaced as a whole, so that it is never half changed."""
+
+    model: Model
+    told: Any
+    """The goal as it came."""
+    goal: questions.Floats
+    """`[D]`."""
+    query: Query
+    goals: GoalSet | None
+    """Judges whether the goal is reached; None where a tolerance is not known."""
+    distance: bool
+    doubts: tuple[str, ...]
+
+
+class Session:
+    """One client's control loop."""
+
+    def __init__(self, socket: WebSocket, state: State) -> None:
+        """No question has been asked yet."""
+        self._socket, self._state = socket, state
+        self._question: Question | None = None
+        self._errors = 0
+        self._closing: asyncio.Task[None] | None = None
+        self.last_message = time.monotonic()
+
+    async def run(self) -> None:
+        """Answer until one side has had enough."""
+        code = 1006
+        self._state.sessions.add(self)
+        try:
+            await self._socket.accept()
+            code = await self._answer_all()
+        except ProtocolError as error:
+            code = error.code
+            await self.close(error.code, str(error))
+        except (WebSocketDisconnect, RuntimeError):
+            pass  # Starlette's way to say that the connection has ended while we were sending
+        finally:
+            self._state.sessions.discard(self)
+            self._state.metrics.count_closed(code if code in _CODES else 1000)
+
+    async def _answer_all(self) -> int:
+        """Returns the code with which the client, or `close`, ended the session."""
+        while True:
+            event = await self._socket.receive()
+            if event["type"] == "websocket.disconnect":
+                return event.get("code", 1006)
+            self.last_message = time.monotonic()
+            text = event.get("text")
+            if text is None:
+                raise ProtocolError(1003, "messages are JSON text, not bytes")
+            await self._socket.send_text(encode(self._answer(text)).decode("ascii"))
+            if self._errors >= self._state.limits.errors_in_a_row:
+                raise ProtocolError(1008, f"{self._errors} messages in a row had no answer")
+
+    async def close(self, code: int, reason: str) -> None:
+        """Close with a reason; the loop then sees the end of the connection."""
+        short = reason.encode()[:_LONGEST_REASON].decode(errors="ignore")
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+            await self._socket.close(code, short)
+
+    def close_soon(self, code: int, reason: str) -> None:
+        """Close without waiting for a client that may not be listening."""
+        if self._closing is None:
+            self._closing = asyncio.ensure_future(self.close(code, reason))
+
+    async def announce_end(self, seconds: float) -> None:
+        """Tell the client how long it has to come to its end."""
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+            await self._socket.send_text(
+                encode({"type": "draining", "seconds": seconds}).decode("ascii")
+            )
+
+    def _answer(self, text: str) -> dict[str, Any]:
+        message: Ask | Observe | None = None
+        try:
+            message = _read(text)
+            answer = self._act(message) if isinstance(message, Observe) else self._ask(message)
+        except GoalsetsError as error:
+            self._errors += 1
+            self._state.metrics.count_message("refused")
+            answer = {"type": "error", **error_body(as_serve_error(error))}
+        else:
+            self._errors = 0
+            self._state.metrics.count_message("answered")
+        if isinstance(message, Observe) and message.id is not None:
+            answer["id"] = message.id
+        return answer
+
+    def _act(self, message: Observe) -> dict[str, Any]:
+        question = self._question
+        if question is None:
+            raise ServeError(
+                422, "no_question", 'ask first: {"type": "ask", "goal": […], "query": "…"}.'
+            )
+        model = question.model
+        state = questions.read_states("observation", message.observation, model.layout)
+        start = time.perf_counter()
+        action, far = questions.act(model, state, question.goal, question.query, question.distance)
+        seconds = time.perf_counter() - start
+        self._state.metrics.count_actions(model.name, "session", 1, seconds)
+        answer: dict[str, Any] = {"type": "act", "action": action.tolist(), "reached": None}
+        if question.goals is not None:
+            answer["reached"] = bool(question.goals.contains(state))
+        if far is not None:
+            answer["distance"] = float(far)
+        return answer
+
+    def _ask(self, message: Ask) -> dict[str, Any]:
+        self._question = question = self._changed(message)
+        return {
+            "type": "asked",
+            "model": question.model.name,
+            "query": str(question.query),
+            "doubts": list(question.doubts),
+        }
+
+    def _changed(self, message: Ask) -> Question:
+        """The question after a message; what the message leaves out stays."""
+        old = self._question
+        model = (
+            old.model if old and message.model is None else self._state.models.find(message.model)
+        )
+        if old is not None and model is not old.model:
+            old = None  # another model may have another layout: nothing carries over
+        if old is None and (message.goal is None or message.query is None):
+            raise invalid("a first question needs a goal and a query.")
+        query = old.query if old and message.query is None else model.query(message.query or "")
+        told = message.goal if message.goal is not None or old is None else old.told
+        assert told is not None
+        # Read again under every new query: a goal by names may leave open what is asked now.
+        goal = questions.read_goal(told, query, model)
+        if goal.ndim != 1:
+            raise invalid("a session has one goal at a time, not a batch.")
+        if message.tolerances:
+            query = query.with_tolerances(message.tolerances)
+        distance = message.distance if message.distance is not None else bool(old and old.distance)
+        if distance and not model.has_distance:
+            raise invalid(f"{model.run.config.learner} learns no distance: ask without it.")
+        doubts = questions.say_doubts(model, goal, query)
+        try:
+            goals = GoalSet(goal, query)
+        except GoalsetsError as error:
+            goals = None
+            doubts = [*doubts, f"whether the goal is reached cannot be judged: {error}"]
+        return Question(model, told, goal, query, goals, distance, tuple(doubts))
+
+
+def _read(text: str) -> Ask | Observe:
+    try:
+        return SESSION_MESSAGE.validate_json(text)
+    except ValidationError as error:
+        if error.errors(include_url=False, include_input=False)[0]["type"] == "json_invalid":
+            raise ProtocolError(1007, explain(error.errors())) from None
+        raise invalid(explain(error.errors())) from None
