@@ -80,8 +80,18 @@ def _config() -> tuple[Any, ...]:
 
 
 def _verbs() -> Verbs:
-    from goalsets.cli import ask, distance, export, query, quickstart
-    from goalsets.cli import report, serve, sweep, tasks, train
+    from goalsets.cli import (
+        ask,
+        distance,
+        export,
+        query,
+        quickstart,
+        report,
+        serve,
+        sweep,
+        tasks,
+        train,
+    )
     from goalsets.cli import eval as evaluation
 
     return {
