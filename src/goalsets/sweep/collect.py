@@ -179,11 +179,11 @@ class CollectedPlace:
                 content = following
 
     def _write(self, name: str, file: str, content: bytes, *, more: bool) -> None:
-        import ray
+        from ray.exceptions import RayTaskError
 
         try:
             self._get(self._head.write.remote(name, self._owner, file, content, more=more))
-        except ray.exceptions.RayTaskError as error:
+        except RayTaskError as error:
             if isinstance(error.cause, ClaimLostError):
                 raise ClaimLostError(str(error.cause)) from None
             raise

@@ -16,6 +16,7 @@ from goalsets.train.loop import DivergedError, StoppedError
 from goalsets.train.together import train_together
 
 Claims = list[tuple[Job, Claim]]
+Endings = list[tuple[Job, Outcome, str]]
 
 
 def train_seeds(assignment: Assignment, stop: Stop, place: Place) -> dict[str, Ended]:
@@ -27,7 +28,7 @@ def train_seeds(assignment: Assignment, stop: Stop, place: Place) -> dict[str, E
         if not claims:
             return {}
         try:
-            ended = _train(claims, assignment, stop, place)
+            ended: Endings = _train(claims, assignment, stop, place)
         except ClaimLostError as error:
             ended = [(job, "lost", str(error)) for job, _ in claims]
     share = (time.monotonic() - start) / len(claims)
@@ -43,9 +44,7 @@ def _claim(job: Job, assignment: Assignment, place: Place, stack: contextlib.Exi
     return claim
 
 
-def _train(
-    claims: Claims, assignment: Assignment, stop: Stop, place: Place
-) -> list[tuple[Job, Outcome, str]]:
+def _train(claims: Claims, assignment: Assignment, stop: Stop, place: Place) -> Endings:
     order = [claim for _, claim in claims]
 
     def watch(index: int, step: int) -> bool:
@@ -71,7 +70,7 @@ def _train(
         except Exception as error:
             traceback.print_exc()
             return _end(claims, "failed", f"{type(error).__name__}: {error}")
-    ended: list[tuple[Job, Outcome, str]] = []
+    ended: Endings = []
     for (job, claim), result in zip(claims, found, strict=True):
         if isinstance(result, DivergedError):
             claim.end("failed", str(result))
@@ -81,9 +80,7 @@ def _train(
     return ended
 
 
-def _end(
-    claims: Claims, state: Literal["stopped", "failed"], reason: str
-) -> list[tuple[Job, Outcome, str]]:
+def _end(claims: Claims, state: Literal["stopped", "failed"], reason: str) -> Endings:
     for _, claim in claims:
         claim.end(state, reason)
     return [(job, state, reason) for job, _ in claims]

@@ -221,4 +221,12 @@ def _flat(batch: BatchTensors) -> tuple[Tensor, ...]:
 
 
 def _whole(parts: tuple[Tensor, ...]) -> BatchTensors:
-    return BatchTensors(*parts[:3], GoalTensors(*parts[3:6]), GoalTensors(*parts[6:9]), *parts[9:])
+    return BatchTensors(
+        states=parts[0],
+        actions=parts[1],
+        next_states=parts[2],
+        value_goals=GoalTensors(*parts[3:6]),
+        actor_goals=GoalTensors(*parts[6:9]),
+        at_goal=parts[9],
+        next_at_goal=parts[10],
+    )
