@@ -15,21 +15,24 @@ from goalsets.sweep.work import Assignment, Ended, Outcome, Place, Stop, is_trai
 from goalsets.train.loop import DivergedError, StoppedError
 from goalsets.train.together import train_together
 
+Claims = list[tuple[Job, Claim]]
+Endings = list[tuple[Job, Outcome, str]]
+
 
 def train_seeds(assignment: Assignment, stop: Stop, place: Place) -> dict[str, Ended]:
     """Train what is not trained yet, and return the runs that end with that, by name."""
     start = time.monotonic()
     with contextlib.ExitStack() as stack:
-        claims = {job: _claim(job, assignment, place, stack) for job in assignment.jobs}
-        claims = {j: c for j, c in claims.items() if not is_trained(c.directory, j)}
+        claims = [(job, _claim(job, assignment, place, stack)) for job in assignment.jobs]
+        claims = [(job, claim) for job, claim in claims if not is_trained(claim.directory, job)]
         if not claims:
             return {}
         try:
-            ended = _train(claims, assignment, stop, place)
+            ended: Endings = _train(claims, assignment, stop, place)
         except ClaimLostError as error:
-            ended = dict.fromkeys(claims, ("lost", str(error)))
+            ended = [(job, "lost", str(error)) for job, _ in claims]
     share = (time.monotonic() - start) / len(claims)
-    return {job.name: Ended(job, *how, share) for job, how in ended.items()}
+    return {job.name: Ended(job, how, reason, share) for job, how, reason in ended}
 
 
 def _claim(job: Job, assignment: Assignment, place: Place, stack: contextlib.ExitStack) -> Claim:
@@ -41,10 +44,8 @@ def _claim(job: Job, assignment: Assignment, place: Place, stack: contextlib.Exi
     return claim
 
 
-def _train(
-    claims: dict[Job, Claim], assignment: Assignment, stop: Stop, place: Place
-) -> dict[Job, tuple[Outcome, str]]:
-    order = list(claims.values())
+def _train(claims: Claims, assignment: Assignment, stop: Stop, place: Place) -> Endings:
+    order = [claim for _, claim in claims]
 
     def watch(index: int, step: int) -> bool:
         order[index].beat("training", step)
@@ -54,7 +55,7 @@ def _train(
     with logged(order[0].directory / LOG):
         try:
             found = train_together(
-                [job.config for job in claims],
+                [job.config for job, _ in claims],
                 Store.open(place.data(assignment.data, assignment.fingerprint)),
                 [claim.directory for claim in order],
                 pace=assignment.duties.pace,
@@ -69,19 +70,17 @@ def _train(
         except Exception as error:
             traceback.print_exc()
             return _end(claims, "failed", f"{type(error).__name__}: {error}")
-    ended: dict[Job, tuple[Outcome, str]] = {}
-    for (job, claim), result in zip(claims.items(), found, strict=True):
+    ended: Endings = []
+    for (job, claim), result in zip(claims, found, strict=True):
         if isinstance(result, DivergedError):
             claim.end("failed", str(result))
-            ended[job] = ("failed", str(result))
+            ended.append((job, "failed", str(result)))
         else:
             claim.beat("trained", job.config.steps)
     return ended
 
 
-def _end(
-    claims: dict[Job, Claim], state: Literal["stopped", "failed"], reason: str
-) -> dict[Job, tuple[Outcome, str]]:
-    for claim in claims.values():
+def _end(claims: Claims, state: Literal["stopped", "failed"], reason: str) -> Endings:
+    for _, claim in claims:
         claim.end(state, reason)
-    return dict.fromkeys(claims, (state, reason))
+    return [(job, state, reason) for job, _ in claims]
