@@ -7,6 +7,7 @@ when you like; it continues. With `--records`, it trains nothing and only writes
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -49,6 +50,9 @@ def _keep_records() -> None:
             place.mkdir(parents=True, exist_ok=True)
             for name in KEPT:
                 shutil.copyfile(config.parent / name, place / name)
+            data = json.loads((place / "data.json").read_text(encoding="utf-8"))
+            data["source"] = data["source"].split(" (")[0]  # not where it lay on our disk
+            (place / "data.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

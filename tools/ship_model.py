@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -38,8 +37,11 @@ def main(source: str, name: str, *options: str) -> None:
     run, place = Run.open(source), MODELS / name
     step = run.steps[-1]
     place.mkdir(parents=True, exist_ok=True)
-    for file in ("config.json", "layout.json", "data.json", "frame.safetensors"):
+    for file in ("config.json", "layout.json", "frame.safetensors"):
         shutil.copyfile(run.path / file, place / file)
+    # Where the data lay when it was imported is nobody's business.
+    data = {**run.data, "source": str(run.data["source"]).split(" (")[0]}
+    (place / "data.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
     shutil.rmtree(place / "weights", ignore_errors=True)
     (place / "weights").mkdir()
     target = place / "weights" / f"step-{step}.safetensors"
@@ -70,9 +72,6 @@ def _write_card(measured: Run, place: Path) -> None:
         f"{100 * rate.interval[1]:.0f} | {rate.episodes} |"
         for what, rate in rows
     )
-    version = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
-    ).stdout.strip()
     settings = json.dumps(dict(config.settings))
     card = f"""# {place.name}: {config.learner} with {config.scheme} on {config.task}
 
@@ -87,7 +86,7 @@ Fingerprint `{measured.data["fingerprint"]}`.
 {config.learning_rate:g} ({config.schedule}), settings `{settings}`; minutes on two cores. This is
 far from the paper's budget of 200,000 steps of 8,192.
 
-**Results** of the shipped weights, which are stored in half precision (commit {version}):
+**Results** of the shipped weights, which are stored in half precision:
 
 | question | success % | 95 % interval | episodes |
 |---|---|---|---|
