@@ -132,7 +132,7 @@ def _check_given(given: Masks, shown: Masks, query: Query, model: Model) -> None
 
 def act(
     model: Model, observation: Floats, goal: Floats, query: Query, distance: bool
-) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+) -> tuple[NDArray[np.float32], Any]:
     """Choose actions `[A]` or `[B, A]`, and predict distances if they are wanted."""
     if distance and not model.has_distance:
         raise invalid(f"{model.run.config.learner} learns no distance: ask without it.")
