@@ -2,14 +2,16 @@
 
     models.py     which policies are served, and what people may know of them
     questions.py  from what came over the wire to arrays, and to answers
-    schema.py     the wire format
+    schema.py     the wire format; wording.py and errors.py: how a refusal reads
     limits.py     how much of everything there may be
+    state.py      what is under way
     guard.py      who may speak to the server
     door.py       requests: bounded in size, in time and in number
     session.py    control loops over a WebSocket
     metrics.py    what Prometheus reads
     app.py        the endpoints
-    server.py     the process: connections, signals, an orderly end
+    connections.py  connections that cannot be held open for nothing
+    server.py     the process: an address, signals, an orderly end
     client.py     the other side; it needs neither torch nor FastAPI
 
 Nothing is imported here: a robot that uses the client should not pay for the server.
