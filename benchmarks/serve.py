@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.line import Line
-from benchmarks.rollout import _untrained
+from benchmarks.rollout import untrained
 
 SESSIONS, RATE = 4, 200
 REQUESTS = 100_000
@@ -25,7 +25,7 @@ REQUESTS = 100_000
 
 def lines() -> Iterator[Line]:
     """Yield the lines."""
-    with tempfile.TemporaryDirectory() as place, serving(_untrained(Path(place))) as url:
+    with tempfile.TemporaryDirectory() as place, serving(untrained(Path(place))) as url:
         paced = load(url, "paced", SESSIONS, RATE, 20)
         what = f"serve, {SESSIONS} sessions at {RATE} Hz: round trip"
         yield Line(f"{what}, median", 1e3 * paced["median"], "ms", 1.5, at_most=True)
