@@ -34,9 +34,9 @@ quickstart: $(VENV)/.base ## Install goalsets, train a small policy and ask it q
 install: $(VENV)/.dev ## Install goalsets with the tools to develop it
 	@echo "Installed in $(VENV). Next: 'make check' before a commit, 'make test' for all the tests."
 
-test: $(VENV)/.dev ## Run all tests but the slow ones
+test: $(VENV)/.dev ## Run all tests but the slow ones (ONLY=full leaves out those of make check)
 	@echo "[3/$(STEPS)] Running the tests"
-	@$(PYTEST) -q $(PARALLEL)
+	@$(PYTEST) -q $(PARALLEL) $(if $(ONLY),-m $(ONLY)) --durations 10 --durations-min 10
 	@echo "Next: 'make check' for style, types and imports; 'make test-slow' for the long tests."
 
 test-slow: $(VENV)/.dev ## Run the slow tests, which take minutes each
