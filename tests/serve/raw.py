@@ -40,7 +40,8 @@ def exchange(server: Server, sent: bytes, *, half_close: bool = False) -> bytes:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             opened.sendall(sent)
             if half_close:
-                opened.shutdown(socket.SHUT_WR)
+                with contextlib.suppress(OSError):  # the server may have closed it already
+                    opened.shutdown(socket.SHUT_WR)
         return read_all(opened)
 
 
