@@ -36,7 +36,7 @@ install: $(VENV)/.dev ## Install goalsets with the tools to develop it
 
 test: $(VENV)/.dev ## Run all tests but the slow ones (ONLY=full leaves out those of make check)
 	@echo "[3/$(STEPS)] Running the tests"
-	@$(PYTEST) -q $(PARALLEL) $(if $(ONLY),-m $(ONLY)) --durations 10 --durations-min 10
+	@$(PYTEST) -q $(PARALLEL) $(if $(ONLY),-m "$(ONLY) and not slow") --durations 10 --durations-min 10
 	@echo "Next: 'make check' for style, types and imports; 'make test-slow' for the long tests."
 
 test-slow: $(VENV)/.dev ## Run the slow tests, which take minutes each
