@@ -1,7 +1,8 @@
 """Train the ant that collects AntMaze data, and export it: `python tools/train_ant_expert.py`.
 
 The ant learns to walk into a direction that changes every 100 steps, by soft actor-critic in
-OGBench's own `online-ant-v0` under its direction wrapper, with the settings of OGBench's expert.
+OGBench's own `online-ant-v0` under its direction wrapper. The settings are those of OGBench's
+expert, but for two that save time: half as many gradient steps, at three times the learning rate.
 Run it again to continue where it was stopped. It needs the extra `experts`.
 
 What it writes into --directory: `model.zip` and `replay.npz` to continue from, and `curve.csv`. The
@@ -31,6 +32,8 @@ STEPS = 400_000
 HIDDEN = (256, 256)
 SAMPLING_STEPS = 10_000
 """Random actions before the first gradient step."""
+TRAIN_FREQ = 2
+"""Steps of the environment for a gradient step, which is what takes the time."""
 DIRECTION_STEPS = 100
 CURVE = ("steps", "seconds", "metres_per_second", "falls")
 EVALUATION = (8, 200)
@@ -52,7 +55,7 @@ def make_env(seed: int) -> gymnasium.Env:
 
 
 def make_model(env: gymnasium.Env, args: argparse.Namespace) -> SAC:
-    """Soft actor-critic with the settings of OGBench's expert."""
+    """Soft actor-critic, nearly with the settings of OGBench's expert."""
     from stable_baselines3 import SAC
 
     return SAC(
@@ -63,6 +66,8 @@ def make_model(env: gymnasium.Env, args: argparse.Namespace) -> SAC:
         buffer_size=max(args.steps, STEPS),
         learning_starts=min(SAMPLING_STEPS, args.steps // 2),
         batch_size=256,
+        train_freq=TRAIN_FREQ,
+        gradient_steps=1,
         tau=0.005,
         gamma=0.99,
         # Half of one nat for each dimension of the action.
@@ -217,7 +222,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=STEPS, help="environment steps in all")
     parser.add_argument("--interval", type=int, default=10_000, help="steps between savings")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--learning-rate", type=float, default=1e-4, help="of a new training")
+    parser.add_argument("--learning-rate", type=float, default=3e-4, help="of a new training")
     parser.add_argument("--threads", type=int, default=2, help="of torch")
     parser.add_argument("--directory", type=Path, default=Path("runs/ant-expert"))
     parser.add_argument("--export", type=Path, default=DIRECTORY / "ant.safetensors")
