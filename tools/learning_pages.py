@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-RESULTS, PAGES = Path("results/learning"), Path("docs/learners")
+RESULTS, PAGES, README = Path("results/learning"), Path("docs/learners"), Path("README.md")
 
 Row = dict[str, str]
 
@@ -84,9 +85,8 @@ def sections() -> dict[str, str]:
     return found
 
 
-def main() -> None:
-    """Fill every page."""
-    texts = sections()
+def fill_places(texts: Mapping[str, str], pages: Iterable[Path]) -> None:
+    """Put texts into the places of pages that have their names; other places stay as they are."""
     place = re.compile(r"<!-- results: (\w+) -->.*?<!-- end -->", re.DOTALL)
 
     def fill(match: re.Match[str]) -> str:
@@ -95,8 +95,13 @@ def main() -> None:
             return match.group(0)
         return f"<!-- results: {name} -->\n{texts[name]}\n<!-- end -->"
 
-    for page in [*PAGES.glob("*.md"), Path("README.md")]:
+    for page in pages:
         page.write_text(place.sub(fill, page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def main() -> None:
+    """Fill every page."""
+    fill_places(sections(), [*PAGES.glob("*.md"), README])
 
 
 if __name__ == "__main__":
