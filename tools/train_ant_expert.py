@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from stable_baselines3 import SAC
     from stable_baselines3.common.buffers import ReplayBuffer
 
-STEPS = 400_000
+STEPS = 200_000
 HIDDEN = (256, 256)
 SAMPLING_STEPS = 10_000
 """Random actions before the first gradient step."""

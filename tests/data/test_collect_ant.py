@@ -190,3 +190,28 @@ def test_exploring_keeps_a_direction_for_ten_steps(weights: Path) -> None:
     changes = np.flatnonzero((directions[1:] != directions[:-1]).any(1)) + 1
     np.testing.assert_array_equal(changes, np.arange(10, 205, 10))
     assert driver._noise.std() == pytest.approx(1.0, rel=0.1)
+
+
+@pytest.mark.full
+def test_the_ant_that_ships_walks_to_its_goals() -> None:
+    recipe = short("antmaze-medium-navigate-v0", 1_001)
+    driver = make_driver(recipe)
+    cells = set()
+    for index in range(3):
+        xy = collect_episode(driver, recipe, 0, Job("train", index))["observations"][:, :2]
+        cells |= {tuple(driver.env.xy_to_ij(place)) for place in xy}
+        metres = np.hypot(*np.diff(xy, axis=0).T).sum()
+        assert metres / (0.1 * len(xy)) > 0.7, f"metres a second in episode {index}"
+    assert len(cells) >= 15, "of the 26 free cells"
+
+
+def test_what_ships_says_how_it_was_made() -> None:
+    from safetensors import safe_open
+
+    path = expert_path("ant")
+    with safe_open(path, framework="numpy") as file:
+        about = file.metadata()
+    curve = path.with_suffix(".csv").read_text(encoding="utf-8").splitlines()
+    assert curve[0] == "steps,seconds,metres_per_second,falls"
+    assert curve[-1].split(",")[0] == about["steps"]
+    assert path.stat().st_size <= experts.MOST_BYTES
