@@ -1,7 +1,8 @@
 """The load generator of `benchmarks.serve`: `python -m benchmarks.serve_load URL KIND …`.
 
     paced   SESSIONS sessions that send RATE observations a second each, for AMOUNT seconds
-    flood   SESSIONS sessions and one caller of HTTP, as fast as they are answered, AMOUNT requests
+    flood   AMOUNT requests, as fast as they are answered: most in SESSIONS sessions, a fifth over
+            one connection of HTTP, and a tenth over one each
     client  one session of our own client, AMOUNT observations
     posts   one caller of HTTP, AMOUNT requests
 
@@ -22,13 +23,15 @@ from typing import Any
 import numpy as np
 from websockets.asyncio.client import ClientConnection, connect
 
-from goalsets.serve.client import Client
+from goalsets.serve.client import Client, ClientError
 
 DIM, QUERY = 28, "block0_pos & eff_yaw:20deg"
 _RNG = np.random.default_rng(0)
 STATES = _RNG.standard_normal((256, DIM)).astype(np.float32)
 GOAL = _RNG.standard_normal(DIM).astype(np.float32)
 MESSAGES = [json.dumps({"type": "observe", "observation": s.tolist()}) for s in STATES]
+_ERROR = -1.0
+"""Stands for the time of a request that was refused: it is counted, and no part of quantiles."""
 ASK = json.dumps({"type": "ask", "goal": GOAL.tolist(), "query": QUERY})
 
 
@@ -68,9 +71,9 @@ async def paced(url: str, sessions: int, rate: float, seconds: float) -> dict[st
 
 
 async def flood(url: str, sessions: int, amount: int) -> dict[str, Any]:
-    """A tenth of the requests goes by HTTP, whose connections are made and dropped too."""
     start = time.perf_counter()
-    left = amount - amount // 10
+    kept, fresh = amount // 5, amount // 10
+    left = amount - kept - fresh
 
     async def loop() -> list[float]:
         nonlocal left
@@ -82,11 +85,12 @@ async def flood(url: str, sessions: int, amount: int) -> dict[str, Any]:
                 times.append(await _observe(socket, left))
         return times
 
-    caller = asyncio.to_thread(posts, url, amount // 10, 100)
-    *told, over_http = await asyncio.gather(*(loop() for _ in range(sessions)), caller)
-    times = [t for part in told for t in part]
+    callers = [asyncio.to_thread(_post, url, kept), asyncio.to_thread(_post, url, fresh, 1)]
+    told = await asyncio.gather(*(loop() for _ in range(sessions)), *callers)
     elapsed = time.perf_counter() - start
-    return {**_summary(times, elapsed, 1), "rate": amount / elapsed, "http": over_http["median"]}
+    times = [t for part in told for t in part]
+    assert len(times) == amount, len(times)
+    return _summary(times, elapsed, 1)
 
 
 def client(url: str, amount: int) -> dict[str, Any]:
@@ -99,17 +103,25 @@ def client(url: str, amount: int) -> dict[str, Any]:
     return _summary(times, sum(times), 1)
 
 
-def posts(url: str, amount: int, for_each_connection: int = 10**9) -> dict[str, Any]:
-    times: list[float] = []
-    asking = Client(url)
-    for i in range(amount):
-        if i % for_each_connection == 0:
-            asking.close()
-        start = time.perf_counter()
-        asking.act(STATES[i % len(STATES)], GOAL, QUERY)
-        times.append(time.perf_counter() - start)
-    asking.close()
+def posts(url: str, amount: int) -> dict[str, Any]:
+    times = _post(url, amount)
     return _summary(times, sum(times), 1)
+
+
+def _post(url: str, amount: int, for_each_connection: int | None = None) -> list[float]:
+    times: list[float] = []
+    with Client(url) as asking:
+        for i in range(amount):
+            if for_each_connection and i % for_each_connection == 0:
+                asking.close()
+            start = time.perf_counter()
+            try:
+                asking.act(STATES[i % len(STATES)], GOAL, QUERY)
+            except ClientError:
+                times.append(_ERROR)
+            else:
+                times.append(time.perf_counter() - start)
+    return times
 
 
 async def _ask(socket: ClientConnection) -> None:
@@ -123,8 +135,7 @@ async def _observe(socket: ClientConnection, i: int) -> float:
     await socket.send(MESSAGES[i % len(MESSAGES)])
     answer = await socket.recv()
     seconds = time.perf_counter() - start
-    # A negative time marks an error; it is counted, and kept out of the quantiles.
-    return seconds if '"type":"act"' in str(answer) else -1.0
+    return seconds if '"type":"act"' in str(answer) else _ERROR
 
 
 def _summary(times: list[float], elapsed: float, sessions: int) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from goalsets.core import GoalsetsError, Query, StateLayout
-from goalsets.core.inputs import Asked, InputReader
+from goalsets.core import GoalsetsError, StateLayout
+from goalsets.core.inputs import Asked, InputReader, Question
 from goalsets.data.normaliser import Normaliser
 from goalsets.learners import Learner
 from goalsets.nets import QuickActor
@@ -35,9 +35,7 @@ class Policy:
         self._normaliser = normaliser
         self._reader = InputReader(layout)
 
-    def act(
-        self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
-    ) -> Floats:
+    def act(self, observation: ArrayLike, goal: ArrayLike, query: Question) -> Floats:
         """Choose actions, in the environment's units.
 
         Args:
@@ -61,9 +59,7 @@ class Policy:
         return np.maximum(actions, -1.0, out=actions)
 
     @torch.inference_mode()
-    def distance(
-        self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
-    ) -> Floats:
+    def distance(self, observation: ArrayLike, goal: ArrayLike, query: Question) -> Floats:
         """Predict how far the goal set is, `[]` or `[B]`; not every learner can tell.
 
         In steps for GCDL, GCIVL and GCIQL. CRL gives a score without a unit: lower is nearer.

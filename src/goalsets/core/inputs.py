@@ -13,6 +13,8 @@ from goalsets.core.query import Query
 
 Floats = NDArray[np.float32]
 Masks = NDArray[np.bool_]
+Question = str | Query | ArrayLike
+"""How a query may be given: as text, as a `Query`, or as a mask `[D]` or `[B, D]`."""
 
 _REMEMBERED = 1024
 """Queries whose masks are kept: more than anybody asks, fewer than would fill a memory."""
@@ -42,10 +44,8 @@ class InputReader:
         # A robot asks the same question at every step: its mask is looked up, not parsed again.
         self._masks: dict[str | Query, Masks] = {}
 
-    def read(
-        self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
-    ) -> Asked:
-        """Check shapes, and read the query: text, a `Query`, or a mask `[D]` or `[B, D]`."""
+    def read(self, observation: ArrayLike, goal: ArrayLike, query: Question) -> Asked:
+        """Check shapes, and read the query."""
         states = self._checked("observation", observation)
         goals = self._checked("goal", goal)
         masks = self._mask(query)
@@ -69,7 +69,7 @@ class InputReader:
             )
         return array
 
-    def _mask(self, query: str | Query | ArrayLike) -> Masks:
+    def _mask(self, query: Question) -> Masks:
         if isinstance(query, (str, Query)):
             known = self._masks.get(query)
             return self._remember(query) if known is None else known

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalsets.core import GoalsetsError, Query, StateLayout
-from goalsets.core.inputs import Asked, InputReader
+from goalsets.core.inputs import Asked, InputReader, Question
 from goalsets.runtime.model_file import (
     ACTION,
     DISTANCE,
@@ -49,24 +49,11 @@ class RuntimePolicy:
         """What was trained, on what, and how well it did."""
         return self._file.card
 
-    def act(
-        self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
-    ) -> Floats:
-        """Choose actions, in the environment's units.
-
-        Args:
-            observation: `[D]`, or `[B, D]` for many at once.
-            goal: The reference, `[D]` or `[B, D]`.
-            query: Text, a `Query`, or a mask `[D]` or `[B, D]`.
-
-        Returns:
-            `[A]` or `[B, A]`, within [-1, 1].
-        """
+    def act(self, observation: ArrayLike, goal: ArrayLike, query: Question) -> Floats:
+        """Choose actions with the arguments of `goalsets.policy.Policy.act`: `[A]` or `[B, A]`."""
         return self._actor(observation, goal, query)
 
-    def distance(
-        self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
-    ) -> Floats:
+    def distance(self, observation: ArrayLike, goal: ArrayLike, query: Question) -> Floats:
         """Predict how far the goal set is, `[]` or `[B]`; not every learner can tell.
 
         `card["distance"]` says what it counts.
@@ -124,9 +111,7 @@ class _Network:
         self._question: str | Query | None = None
         """Whose mask is in `_mask`."""
 
-    def __call__(
-        self, observation: ArrayLike, goal: ArrayLike, query: str | Query | ArrayLike
-    ) -> Floats:
+    def __call__(self, observation: ArrayLike, goal: ArrayLike, query: Question) -> Floats:
         """The output for one row without a batch dimension, or for each of many."""
         if not self._free.acquire(blocking=False):  # another thread has the arrays
             return self._answer_many(self._reader.read(observation, goal, query))

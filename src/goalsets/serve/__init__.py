@@ -12,7 +12,8 @@
     app.py        the endpoints
     connections.py  connections that cannot be held open for nothing
     server.py     the process: an address, signals, an orderly end
-    client.py     the other side; it needs neither torch nor FastAPI
+    client.py     the other side, which needs neither torch nor FastAPI: requests, and in
+                  client_session.py control loops; client_words.py is what both say and hear
 
 Nothing is imported here: a robot that uses the client should not pay for the server.
 """
