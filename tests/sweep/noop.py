@@ -25,6 +25,16 @@ def nothing(assignment: Assignment, stop: Stop, place: Place) -> list[Ended]:
     return [Ended(job, *attempt(job, assignment, place, do)) for job in assignment.jobs]
 
 
+def where(assignment: Assignment, stop: Stop, place: Place) -> list[Ended]:
+    """Notes on what it would train."""
+
+    def do(claim: Claim) -> None:
+        told = f"{assignment.device} {os.environ.get('CUDA_VISIBLE_DEVICES', '')}"
+        (claim.directory / "where").write_text(told)
+
+    return [Ended(job, *attempt(job, assignment, place, do)) for job in assignment.jobs]
+
+
 def mixed(assignment: Assignment, stop: Stop, place: Place) -> list[Ended]:
     """By seed: 1 fails, 2 always kills its process, 3 kills it once; the others do nothing."""
 

@@ -1,72 +1,35 @@
-"""The local engine and the driver: deaths, restarts, stops."""
+"""The local engine and the driver: nothing is repeated, and a failure stays with its run."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import os
-import signal
-import subprocess
-import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
-import torch
-from safetensors.torch import load_file
 
 from goalsets.cli import main
-from goalsets.data.store import Store
 from goalsets.sweep import survey
-from goalsets.sweep.drive import Quiet, Summary, run_sweep
+from goalsets.sweep.drive import Quiet, run_sweep
 from goalsets.sweep.files import write_sweep
-from goalsets.sweep.grid import Evaluation, SuiteChoice, Sweep, SweepError
+from goalsets.sweep.grid import Evaluation, SuiteChoice, SweepError
 from goalsets.sweep.local import LocalEngine
-from goalsets.sweep.state import Claim, ClaimLostError, Status, read_status, write_status
 from goalsets.sweep.survey import RUNS
-from goalsets.sweep.work import Ended, Work, work
-from goalsets.train.checkpoint import CHECKPOINT
-from goalsets.train.log import METRICS
+from goalsets.sweep.work import Ended
 from goalsets.train.run import Run
-from goalsets.train.session import Pace, train
 from tests.sweep import noop
 from tests.sweep.conftest import TASK, small
+from tests.sweep.driving import drive, wait_for, worked
 
 # Each starts processes that import everything: seconds here, minutes on a busy machine.
-pytestmark = pytest.mark.timeout(300)
-
-
-def drive(
-    sweep: Sweep, place: Path, do: Work = work, processes: int = 1, **options: object
-) -> Summary:
-    return run_sweep(sweep, place, LocalEngine(processes=processes, do=do), **options)
-
-
-def assert_same_runs(left: Path, right: Path, sweep: Sweep) -> None:
-    """Equal weights, optimisers and generators, and equal metrics but for the time."""
-    for job in sweep.jobs():
-        ours, theirs = left / RUNS / job.name, right / RUNS / job.name
-        a, b = load_file(ours / CHECKPOINT), load_file(theirs / CHECKPOINT)
-        assert a.keys() == b.keys()
-        assert all(torch.equal(a[key], b[key]) for key in a)
-        rows = [
-            [line.split(",")[:1] + line.split(",")[2:] for line in text.splitlines()]
-            for text in ((path / METRICS).read_text() for path in (ours, theirs))
-        ]
-        assert rows[0] == rows[1]
-
-
-def worked(place: Path, sweep: Sweep) -> list[int]:
-    """How often each run was begun."""
-    files = [place / RUNS / job.name / "worked" for job in sweep.jobs()]
-    return [file.stat().st_size if file.exists() else 0 for file in files]
+pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
 
 
 # --- Nothing is repeated ---
 
 
-@pytest.mark.full
 def test_a_sweep_continues_and_grows(tmp_path: Path) -> None:
     sweep = small(seeds=(0, 1, 4))
     assert drive(sweep, tmp_path, noop.nothing, only=("*-s0",)).done == 1
@@ -78,7 +41,6 @@ def test_a_sweep_continues_and_grows(tmp_path: Path) -> None:
     assert worked(tmp_path, more) == [1, 1, 1, 1]
 
 
-@pytest.mark.full
 def test_more_to_do_is_done_for_finished_runs(tmp_path: Path) -> None:
     sweep = small(seeds=(0,))
     drive(sweep, tmp_path, noop.nothing)
@@ -88,7 +50,6 @@ def test_more_to_do_is_done_for_finished_runs(tmp_path: Path) -> None:
     assert worked(tmp_path, more) == [2]
 
 
-@pytest.mark.full
 def test_another_sweep_needs_another_directory(tmp_path: Path) -> None:
     drive(small(seeds=(0,)), tmp_path, noop.nothing)
     with pytest.raises(SweepError, match="holds the sweep 'small', not 'other'"):
@@ -100,7 +61,6 @@ def test_another_sweep_needs_another_directory(tmp_path: Path) -> None:
 # --- Failures stay with their run ---
 
 
-@pytest.mark.full
 def test_failures_and_deaths(tmp_path: Path) -> None:
     sweep = small(seeds=(0, 1, 2, 3, 4))
     said: list[str] = []
@@ -120,7 +80,6 @@ def test_failures_and_deaths(tmp_path: Path) -> None:
     assert drive(sweep, tmp_path, noop.nothing, retry_failed=True).outcomes == {"done": 2}
 
 
-@pytest.mark.full
 def test_work_that_cannot_begin_fails(tmp_path: Path) -> None:
     ended: list[Ended] = []
 
@@ -134,7 +93,6 @@ def test_work_that_cannot_begin_fails(tmp_path: Path) -> None:
     assert survey(tmp_path).counts == {"failed": 1}
 
 
-@pytest.mark.full
 def test_a_run_that_diverges_is_marked(tmp_path: Path) -> None:
     overrides = {"steps": 40, "batch_size": 32, "hidden": 32}
     sweep = small(
@@ -146,151 +104,9 @@ def test_a_run_that_diverges_is_marked(tmp_path: Path) -> None:
     assert "diverged by step" in failed.status.reason
 
 
-# --- Claims ---
+# --- Stops, and two drivers ---
 
 
-def test_who_takes_over_a_run_is_obeyed(tmp_path: Path) -> None:
-    """The one who was given up for dead puts down its work when it sees the other's signature."""
-    entered = threading.Event()
-
-    def second() -> None:
-        with Claim(tmp_path, "", 10) as claim:
-            entered.set()
-            claim.end("done")
-
-    with pytest.raises(ClaimLostError, match="is now worked on by"):
-        with Claim(tmp_path, "", 10) as first:
-            thread = threading.Thread(target=second)
-            thread.start()
-            assert not entered.wait(0.5)  # not while the first holds the lock
-            first.end("done")
-    thread.join()
-    assert read_status(tmp_path).attempts == 2
-
-
-def test_standing_of_a_run(tmp_path: Path) -> None:
-    sweep = small(seeds=(0,))
-    run = tmp_path / RUNS / sweep.jobs()[0].name
-    for status, standing in (
-        (Status("running", updated=time.time()), "running"),
-        (Status("running", updated=time.time() - 1_000), "waiting"),
-        (Status("stopped", updated=time.time()), "waiting"),
-        (Status("done", duties="other"), "waiting"),
-    ):
-        write_status(run, status)
-        assert [e.standing for e in survey(tmp_path, sweep).entries] == [standing]
-    (run / "status.json").write_text("{")
-    assert survey(tmp_path, sweep).counts["waiting"] == 1
-
-
-@pytest.mark.full
-def test_time_left_is_that_of_runs_of_the_same_kind(tmp_path: Path) -> None:
-    sweep = small(seeds=(0, 1, 2))
-    assert survey(tmp_path, sweep).seconds_left(1) is None
-    assert drive(sweep, tmp_path, noop.nothing, only=("*-s0",)).outcomes == {"done": 1}
-    done = tmp_path / RUNS / sweep.jobs()[0].name
-    write_status(done, dataclasses.replace(read_status(done), seconds=100.0))
-    running = tmp_path / RUNS / sweep.jobs()[1].name
-    write_status(running, Status("running", seconds=40.0, updated=time.time()))
-    assert survey(tmp_path, sweep).seconds_left(2) == (60 + 100) / 2
-
-
-# --- Stops and kills, with real training ---
-
-
-def start_driver(sweep: Sweep, place: Path, *words: str) -> subprocess.Popen[str]:
-    file = place.with_suffix(".yaml")
-    write_sweep(sweep, file)
-    command = [sys.executable, "-m", "goalsets", "sweep", str(file), "-o", str(place), *words]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-
-
-def wait_for(true: object, seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.02)
-
-
-@pytest.fixture(scope="session")
-def undisturbed(data_home: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Sweep, Path]:
-    """A sweep, and its runs as `goalsets train` makes them, without engine or driver."""
-    overrides = {"steps": 300, "batch_size": 32, "hidden": 32}
-    sweep = small(seeds=(0, 1, 2), overrides=(overrides,), pace=Pace(10, 15))
-    place = tmp_path_factory.mktemp("undisturbed")
-    store = Store.open(data_home / TASK)
-    for job in sweep.jobs():
-        train(job.config, store, place / RUNS / job.name, pace=sweep.pace_of(job.config))
-    return sweep, place
-
-
-@pytest.mark.full
-def test_killing_the_driver_loses_and_repeats_nothing(
-    tmp_path: Path, undisturbed: tuple[Sweep, Path]
-) -> None:
-    sweep, reference = undisturbed
-    place = tmp_path / "killed"
-    first, second = sweep.jobs()[:2]
-    driver = start_driver(sweep, place, "--processes", "1")
-    wait_for((place / RUNS / second.name / CHECKPOINT).exists)
-    driver.kill()
-    driver.communicate()
-    orphan = read_status(place / RUNS / second.name).pid
-    finished = (place / RUNS / first.name / CHECKPOINT).stat().st_mtime_ns
-    again = start_driver(sweep, place, "--processes", "1")
-    _, err = again.communicate(timeout=100)
-    assert again.returncode == 0, err
-    assert "1 of 3 runs are done already" in err
-    assert (place / RUNS / first.name / CHECKPOINT).stat().st_mtime_ns == finished
-    assert [entry.status.attempts for entry in survey(place).entries] == [1, 2, 1]
-    assert_same_runs(reference, place, sweep)
-    wait_for(lambda: not Path(f"/proc/{orphan}").exists())
-
-
-@pytest.mark.full
-def test_a_worker_that_is_killed_is_resumed(
-    tmp_path: Path, undisturbed: tuple[Sweep, Path]
-) -> None:
-    sweep, reference = undisturbed
-    sweep = dataclasses.replace(sweep, seeds=(1,))
-    run = tmp_path / RUNS / sweep.jobs()[0].name
-
-    def kill() -> None:
-        wait_for((run / CHECKPOINT).exists)
-        os.kill(read_status(run).pid, signal.SIGKILL)
-
-    thread = threading.Thread(target=kill)
-    thread.start()
-    assert drive(sweep, tmp_path).complete
-    thread.join()
-    assert read_status(run).attempts == 2
-    assert_same_runs(reference, tmp_path, sweep)
-
-
-@pytest.mark.full
-def test_ctrl_c_stops_with_a_checkpoint(tmp_path: Path, undisturbed: tuple[Sweep, Path]) -> None:
-    sweep, reference = undisturbed
-    # There is no other moment for a checkpoint than the stop.
-    sweep = dataclasses.replace(sweep, seeds=(2,), pace=Pace(10, 100_000))
-    place = tmp_path / "stopped"
-    run = place / RUNS / sweep.jobs()[0].name
-    driver = start_driver(sweep, place)
-    wait_for((run / METRICS).exists)
-    os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
-    _, err = driver.communicate(timeout=60)
-    assert driver.returncode == 130, err
-    assert "the same command continues" in err
-    status = read_status(run)
-    assert status.state == "stopped"
-    assert 10 <= status.step < 300
-    assert (run / CHECKPOINT).exists()
-    assert drive(sweep, place).complete
-    assert_same_runs(reference, place, sweep)
-
-
-@pytest.mark.full
 def test_stop_leaves_the_rest_waiting(tmp_path: Path) -> None:
     sweep = small(seeds=(0, 1))
     engine = LocalEngine(processes=1, do=noop.until_stopped)
@@ -308,7 +124,6 @@ def test_stop_leaves_the_rest_waiting(tmp_path: Path) -> None:
     assert survey(tmp_path).counts == {"waiting": 2}
 
 
-@pytest.mark.full
 def test_one_driver_at_a_time(tmp_path: Path) -> None:
     sweep = small(seeds=(0,))
     engine = LocalEngine(processes=1, do=noop.until_stopped)
@@ -326,7 +141,6 @@ def test_one_driver_at_a_time(tmp_path: Path) -> None:
 # --- From the command to what is read afterwards ---
 
 
-@pytest.mark.full
 def test_a_run_of_a_sweep_is_an_ordinary_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -354,20 +168,3 @@ def test_a_run_of_a_sweep_is_an_ordinary_run(
     drive(more, place)
     assert [r["step"] for r in run.evaluations() if r["kind"] == "official"] == [30, 40, 20]
     assert json.loads((run.path / "status.json").read_text())["attempts"] == 2
-
-
-@pytest.mark.full
-def test_seeds_together(tmp_path: Path, undisturbed: tuple[Sweep, Path]) -> None:
-    sweep, reference = undisturbed
-    engine = LocalEngine(processes=1)
-    summary = run_sweep(sweep, tmp_path, engine, seeds_together=True)
-    assert summary.outcomes == {"done": 3}
-    for job in sweep.jobs():
-        alone, together = (
-            load_file(place / RUNS / job.name / f"weights/step-{job.config.steps}.safetensors")
-            for place in (reference, tmp_path)
-        )
-        for name, value in alone.items():
-            torch.testing.assert_close(value, together[name], rtol=1e-3, atol=1e-3)
-    # It is the same run, by the same name: apart, nothing is left to do.
-    assert drive(sweep, tmp_path).outcomes == {}

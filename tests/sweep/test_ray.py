@@ -26,7 +26,7 @@ from goalsets.train.checkpoint import CHECKPOINT
 from goalsets.train.session import Pace, train
 from tests.sweep import noop
 from tests.sweep.conftest import TASK, small
-from tests.sweep.test_local import assert_same_runs, wait_for, worked
+from tests.sweep.driving import assert_same_runs, wait_for, where, worked
 
 NODE = {"object_store_memory": OBJECT_STORE, "node_ip_address": "127.0.0.1"}
 
@@ -45,7 +45,10 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def cluster(data_home: Path, scratch: Path) -> Iterator[Any]:
-    """A head that runs nothing, and two nodes with one processor each."""
+    """A head that runs nothing, and two nodes with one processor and one accelerator each.
+
+    Nobody looks whether the accelerators are there: they are resources that Ray counts.
+    """
     ray = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
@@ -55,7 +58,7 @@ def cluster(data_home: Path, scratch: Path) -> Iterator[Any]:
         head = {"num_cpus": 0, "include_dashboard": False, **NODE}
         made = Cluster(initialize_head=True, head_node_args=head)
         for _ in range(2):
-            made.add_node(num_cpus=1, **NODE)
+            made.add_node(num_cpus=1, num_gpus=1, **NODE)
         ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
         try:
             yield made
@@ -91,6 +94,19 @@ def test_runs_are_collected_where_nothing_is_shared(
     original = Store.open(Path(os.environ["GOALSETS_DATA"]) / TASK).fingerprint
     assert all(Store.open(copy.parent).fingerprint == original for copy in copies)
     assert not list(scratch.glob("*/runs/*/*"))
+
+
+@pytest.mark.full
+def test_each_run_has_an_accelerator(cluster: Any, tmp_path: Path) -> None:
+    sweep = small(seeds=(0, 1, 2))
+    engine = RayEngine(device="cuda", do=noop.where)
+    assert engine.slots == 2
+    assert run_sweep(sweep, tmp_path, engine).complete
+    assert where(tmp_path, sweep) == ["cuda 0"] * 3  # the only one of its node
+    processors = RayEngine(do=noop.where)
+    again = small(seeds=(3,))
+    assert run_sweep(again, tmp_path, processors).complete
+    assert where(tmp_path, again) == ["cpu "]
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ def sweep(  # noqa: PLR0913, PLR0917 - the flags of a command
     engine: Literal["local", "ray"] = "local",
     threads: int = 1,
     processes: int | None = None,
+    device: Literal["cpu", "cuda"] = "cpu",
     address: str | None = None,
     storage: Literal["auto", "shared", "collect"] = "auto",
     only: tuple[str, ...] = (),
@@ -42,7 +43,9 @@ def sweep(  # noqa: PLR0913, PLR0917 - the flags of a command
         output: The sweep's directory; by default sweeps/NAME.
         engine: Processes of this machine, or tasks of a Ray cluster.
         threads: Threads of each run.
-        processes: Local: runs side by side; by default as many as there are processors for.
+        processes: Local: runs side by side; by default as many as there are processors for, or
+            with --device cuda one for each accelerator.
+        device: Where runs train. With cuda each has an accelerator to itself.
         address: Ray: the cluster, such as auto; by default one is started on this machine.
         storage: Ray: whether the nodes see the sweep's directory, or their runs are collected back
             into it; by default each node looks.
@@ -68,7 +71,7 @@ def sweep(  # noqa: PLR0913, PLR0917 - the flags of a command
         summary = run_sweep(
             chosen,
             place,
-            _engine(engine, threads, processes, address, storage, screen.say),
+            _engine(engine, threads, processes, device, address, storage, screen.say),
             only=only,
             retry_failed=retry_failed,
             seeds_together=seeds_together,
@@ -82,6 +85,7 @@ def _engine(
     kind: str,
     threads: int,
     processes: int | None,
+    device: Literal["cpu", "cuda"],
     address: str | None,
     storage: Literal["auto", "shared", "collect"],
     say: Callable[[str], None],
@@ -93,12 +97,12 @@ def _engine(
 
         if address is not None or storage != "auto":
             raise SweepError("--address and --storage are for --engine ray.")
-        return LocalEngine(threads, processes, say=say)
+        return LocalEngine(threads, processes, device, say=say)
     from goalsets.sweep.ray import RayEngine
 
     if processes is not None:
         raise SweepError("--processes is for --engine local; a cluster has its own size.")
-    return RayEngine(address, threads=threads, storage=storage, say=say)
+    return RayEngine(address, threads=threads, device=device, storage=storage, say=say)
 
 
 def _list() -> None:

@@ -20,6 +20,9 @@ from goalsets.serve.limits import Limits
 
 _LAST_WORDS = 1.0
 """Seconds that a dropped client has to read why, before the connection is cut."""
+_READ = 2**14
+"""Bytes that are read at a time. asyncio makes room for 256 KiB before each read and gives back
+what was not needed; with many connections that leaves the heap full of holes, and it grows."""
 _TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
@@ -82,6 +85,7 @@ class HttpConnection(H11Protocol):
         # acknowledged the first, 40 ms where a connection is kept. asyncio sees to it only for
         # sockets whose protocol was named, which `socket.create_server` does not do.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        transport.max_size = _READ  # pyright: ignore[reportAttributeAccessIssue] - not documented
         limits = self.config.limits
         self._header = _Deadline(limits.header_seconds, self._drop_silent)
         self._reader = _Deadline(limits.send_seconds, transport.abort)

@@ -118,7 +118,7 @@ def run_sweep(
         watch.begin(len(asked), before, len(asked) - before - len(left))
         outcomes: Counter[Outcome] = Counter()
         assignments = list(
-            _assign(left, sweep, directory, engine.threads, watch.say, together=seeds_together)
+            _assign(left, sweep, directory, engine, watch.say, together=seeds_together)
         )
         with _stopped_by_signals(engine):
             for ended in engine.run(assignments):
@@ -135,7 +135,7 @@ def _assign(
     jobs: Sequence[Job],
     sweep: Sweep,
     directory: Path,
-    threads: int,
+    engine: Engine,
     say: Callable[[str], None],
     *,
     together: bool,
@@ -159,7 +159,8 @@ def _assign(
             data=prepared[task].data,
             fingerprint=prepared[task].fingerprint,
             duties=duties_of(sweep, directory, group[0]),
-            threads=threads,
+            threads=engine.threads,
+            device=engine.device,
         )
 
 

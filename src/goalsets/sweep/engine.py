@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from goalsets.sweep.devices import Device
 from goalsets.sweep.state import Status, read_status, write_status
 from goalsets.sweep.work import Assignment, Ended
 
@@ -23,6 +24,11 @@ class Engine(Protocol):
     @property
     def threads(self) -> int:
         """Threads of each run."""
+        ...
+
+    @property
+    def device(self) -> Device:
+        """Where each run trains."""
         ...
 
     @property

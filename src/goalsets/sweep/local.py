@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from goalsets.sweep.devices import VISIBLE, Device, accelerators
 from goalsets.sweep.engine import RETRIES, give_up, mark_failed
 from goalsets.sweep.grid import SweepError
 from goalsets.sweep.work import Assignment, Ended, SamePlace, Work, work
@@ -36,6 +37,8 @@ class _Worker:
     process: BaseProcess
     connection: Connection
     assignment: Assignment
+    accelerator: str | None
+    """The only one that it sees, where runs train on accelerators."""
 
 
 class LocalEngine:
@@ -44,7 +47,10 @@ class LocalEngine:
     Args:
         threads: Threads of each run. One by default: two runs of one thread got more done than
             one of two threads (`python -m benchmarks sweep`).
-        processes: How many runs side by side; as many as there are cores for unless given.
+        processes: How many runs side by side; unless given, as many as there are cores for, or one
+            for each accelerator.
+        device: Where runs train. Each sees one accelerator; where there are more runs than
+            accelerators, they share.
         do: What workers do.
         say: Told of workers that died.
     """
@@ -53,6 +59,7 @@ class LocalEngine:
         self,
         threads: int = 1,
         processes: int | None = None,
+        device: Device = "cpu",
         do: Work = work,
         say: Callable[[str], None] = silence,
     ) -> None:
@@ -62,7 +69,9 @@ class LocalEngine:
                 f"threads and processes must be 1 or more, got {threads} and {processes}."
             )
         self.threads = threads
-        self.slots = processes or max(1, available_cores() // threads)
+        self.device: Device = device
+        self._accelerators = accelerators(device)
+        self.slots = processes or len(self._accelerators) or max(1, available_cores() // threads)
         self._do, self._say = do, say
         self._stopping = False
         self._told: set[int] = set()
@@ -79,7 +88,7 @@ class LocalEngine:
         try:
             while (todo and not self._stopping) or crew:
                 while todo and len(crew) < self.slots and not self._stopping:
-                    worker = self._hire(todo.popleft())
+                    worker = self._hire(todo.popleft(), self._idlest(crew))
                     crew[worker.connection] = worker
                 if self._stopping:
                     self._tell(crew)
@@ -113,17 +122,25 @@ class LocalEngine:
             worker.process.join()
         yield from ended
 
-    def _hire(self, assignment: Assignment) -> _Worker:
+    def _idlest(self, crew: dict[Connection, _Worker]) -> str | None:
+        """The accelerator that fewest workers have."""
+        taken = Counter(worker.accelerator for worker in crew.values())
+        return min(self._accelerators, key=lambda name: taken[name], default=None)
+
+    def _hire(self, assignment: Assignment, accelerator: str | None) -> _Worker:
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         # No daemon: those may not have children, and evaluations run in processes of their own.
         process = context.Process(target=_serve, args=(theirs, self._do), daemon=False)
-        with environment({**WORKER_ENVIRONMENT, **dict.fromkeys(_THREADS, str(self.threads))}):
+        variables = {**WORKER_ENVIRONMENT, **dict.fromkeys(_THREADS, str(self.threads))}
+        if accelerator is not None:
+            variables[VISIBLE] = accelerator
+        with environment(variables):
             process.start()
         theirs.close()  # as long as we held their end too, we would not see it close
         with contextlib.suppress(OSError):
             ours.send(assignment)
-        return _Worker(process, ours, assignment)
+        return _Worker(process, ours, assignment, accelerator)
 
     def _bury(self, worker: _Worker, todo: deque[Assignment]) -> Iterator[Ended]:
         """Have the run of a dead worker resumed, unless it is the run that kills."""

@@ -1,6 +1,7 @@
 """The Ray engine: assignments are tasks of a cluster, which places, retries and cancels them.
 
-A task asks for as many processors as its run has threads. When its worker or its node dies, Ray
+A task asks for as many processors as its run has threads, and for an accelerator where runs train
+on those. When its worker or its node dies, Ray
 starts it again elsewhere, and it goes on from the last checkpoint that it finds.
 """
 
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from goalsets.sweep.collect import CollectedPlace, Head
+from goalsets.sweep.devices import Device
 from goalsets.sweep.engine import RETRIES, give_up, mark_failed
 from goalsets.sweep.grid import SweepError
 from goalsets.sweep.work import Assignment, Ended, Place, SamePlace, Work, work
@@ -32,6 +34,7 @@ class RayEngine:
     Args:
         address: The cluster, such as `auto`; None starts one on this machine, for this machine.
         threads: Threads of each run.
+        device: Where runs train; each has an accelerator to itself, which Ray hands out.
         storage: Whether the nodes see the driver's files: each looks unless it is said.
         do: What workers do.
         say: Told of what is out of the ordinary.
@@ -42,6 +45,7 @@ class RayEngine:
         address: str | None = None,
         *,
         threads: int = 1,
+        device: Device = "cpu",
         storage: Storage = "auto",
         do: Work = work,
         say: Callable[[str], None] = silence,
@@ -53,7 +57,9 @@ class RayEngine:
             os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         self._ray = import_ray()
-        self.threads, self._storage, self._do, self._say = threads, storage, do, say
+        self.threads = threads
+        self.device: Device = device
+        self._storage, self._do, self._say = storage, do, say
         self._stopping = False
         self._connect(address)
 
@@ -79,9 +85,12 @@ class RayEngine:
 
     @property
     def slots(self) -> int:
-        """How many assignments the cluster has processors for, as it is now."""
-        cpus = self._ray.cluster_resources().get("CPU", 1)
-        return max(1, int(cpus) // self.threads)
+        """How many assignments the cluster has room for, as it is now."""
+        found = self._ray.cluster_resources()
+        room = [found.get("CPU", 1) // self.threads]
+        if self.device != "cpu":
+            room.append(found.get("GPU", 0))
+        return max(1, int(min(room)))
 
     def close(self) -> None:
         """Leave the cluster; one that we started ends."""
@@ -97,9 +106,14 @@ class RayEngine:
             return
         ray = self._ray
         head, token = self._start_head(assignments[0].runs)
-        task = ray.remote(num_cpus=self.threads, max_retries=RETRIES, retry_exceptions=False)(
-            _work_on_node
-        )
+        if self.device != "cpu" and not ray.cluster_resources().get("GPU"):
+            self._say("the cluster has no accelerator: runs wait until a node with one joins it.")
+        task = ray.remote(
+            num_cpus=self.threads,
+            num_gpus=0 if self.device == "cpu" else 1,
+            max_retries=RETRIES,
+            retry_exceptions=False,
+        )(_work_on_node)
         waiting = {
             task.remote(assignment, self._do, head, self._storage, token): assignment
             for assignment in assignments

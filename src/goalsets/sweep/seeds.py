@@ -60,6 +60,7 @@ def _train(claims: Claims, assignment: Assignment, stop: Stop, place: Place) -> 
                 [claim.directory for claim in order],
                 pace=assignment.duties.pace,
                 stop=watch,
+                device=assignment.device,
             )
         except StoppedError as error:
             return _end(claims, "stopped", str(error))

@@ -21,6 +21,7 @@ from typing import Literal, Protocol
 
 from goalsets.core import GoalsetsError
 from goalsets.data.store import Store
+from goalsets.sweep.devices import Device
 from goalsets.sweep.grid import Evaluation, Job
 from goalsets.sweep.state import LOG, Claim, ClaimLostError
 from goalsets.train.checkpoint import Progress
@@ -62,6 +63,8 @@ class Assignment:
     """Of the store."""
     duties: Duties
     threads: int = 1
+    device: Device = "cpu"
+    """Where to train; episodes are run on processors."""
 
     def __str__(self) -> str:
         """Speak of it."""
@@ -208,6 +211,7 @@ def _do(job: Job, assignment: Assignment, claim: Claim, stop: Stop, place: Place
             pace=duties.pace,
             watch=watch,
             stop=watch.stop,
+            device=assignment.device,
         )
     evaluate(assignment, claim, stop, place)
 

@@ -95,6 +95,7 @@ def train_together(
     *,
     pace: Pace | None = None,
     stop: Stop | None = None,
+    device: str = "cpu",
 ) -> list[Run | DivergedError]:
     """Train, from the start or from the last checkpoints.
 
@@ -105,6 +106,7 @@ def train_together(
         pace: How often to log, to checkpoint and to keep weights.
         stop: Asked after every step of each; once it says yes, all write checkpoints and
             `StoppedError` is raised.
+        device: Where to compute.
 
     Returns:
         For each its run, or how it diverged: that does not keep the others.
@@ -117,7 +119,14 @@ def train_together(
     trainers: dict[int, Trainer] = {}
     for index, (config, directory) in enumerate(zip(configs, directories, strict=True)):
         runs[index], trainers[index] = prepare(
-            config, store, directory, frame=frame, data=data, pace=pace, resume=True
+            config,
+            store,
+            directory,
+            frame=frame,
+            data=data,
+            pace=pace,
+            resume=True,
+            device=device,
         )
     diverged: dict[int, DivergedError] = {}
     try:
