@@ -109,6 +109,7 @@ LIMITS = {
     "body-bytes": 20_000,
     "message-bytes": 4_000,
     "batch-rows": 40,
+    "waiting-batches": 2,
     "requests": 3,
     "sessions": 2,
     "header-seconds": 1,

@@ -144,6 +144,25 @@ def test_too_many_requests_are_refused_at_once(tight: Server) -> None:
     )
 
 
+def test_large_bodies_are_refused_before_they_are_read(tight: Server) -> None:
+    """A batch too many is refused by its length: reading it would take memory and time."""
+    large = post(f"Content-Length: {LIMITS['message-bytes'] + 1}")
+    with contextlib.ExitStack() as stack:
+        for _ in range(LIMITS["waiting-batches"]):
+            stack.enter_context(connection(tight)).sendall(large + b"{")
+        answers: list[bytes] = []
+
+        def refused() -> bool:
+            answers.append(exchange(tight, large))  # its body never comes, and is not waited for
+            return status(answers[-1]) == 503
+
+        until(refused, 5.0)
+        assert b"2 batches are under way" in answers[-1]
+        # One state is still answered.
+        small = post("Content-Length: 2\r\nConnection: close") + b"{}"
+        assert status(exchange(tight, small)) == 422
+
+
 def test_rows_are_bounded(tight: Server) -> None:
     with Client(tight.url, token=TOKEN) as client:
         assert client.act(np.zeros((40, 18)), STATE, "all").shape == (40, 5)

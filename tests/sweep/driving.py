@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file
 
+from goalsets.data.store import Store
 from goalsets.sweep.drive import Summary, run_sweep
 from goalsets.sweep.files import write_sweep
 from goalsets.sweep.grid import Sweep
@@ -19,6 +20,7 @@ from goalsets.sweep.survey import RUNS
 from goalsets.sweep.work import Work, work
 from goalsets.train.checkpoint import CHECKPOINT
 from goalsets.train.log import METRICS
+from goalsets.train.session import train
 
 
 def drive(
@@ -50,6 +52,13 @@ def worked(place: Path, sweep: Sweep) -> list[int]:
 def where(place: Path, sweep: Sweep) -> list[str]:
     """On what each run would have trained, as `noop.where` notes it."""
     return [(place / RUNS / job.name / "where").read_text() for job in sweep.jobs()]
+
+
+def train_apart(sweep: Sweep, place: Path, data_home: Path) -> None:
+    """Make the runs of a sweep as `goalsets train` does, without engine or driver."""
+    for job in sweep.jobs():
+        store = Store.open(data_home / job.config.task)
+        train(job.config, store, place / RUNS / job.name, pace=sweep.pace_of(job.config))
 
 
 def start_driver(sweep: Sweep, place: Path, *words: str) -> subprocess.Popen[str]:

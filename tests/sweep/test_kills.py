@@ -12,7 +12,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from goalsets.data.store import Store
 from goalsets.sweep import survey
 from goalsets.sweep.drive import run_sweep
 from goalsets.sweep.grid import Sweep
@@ -21,9 +20,9 @@ from goalsets.sweep.state import read_status
 from goalsets.sweep.survey import RUNS
 from goalsets.train.checkpoint import CHECKPOINT
 from goalsets.train.log import METRICS
-from goalsets.train.session import Pace, train
-from tests.sweep.conftest import TASK, small
-from tests.sweep.driving import assert_same_runs, drive, start_driver, wait_for
+from goalsets.train.session import Pace
+from tests.sweep.conftest import small
+from tests.sweep.driving import assert_same_runs, drive, start_driver, train_apart, wait_for
 
 # Each starts processes that import everything: seconds here, minutes on a busy machine.
 pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
@@ -35,9 +34,7 @@ def undisturbed(data_home: Path, tmp_path_factory: pytest.TempPathFactory) -> tu
     overrides = {"steps": 300, "batch_size": 32, "hidden": 32}
     sweep = small(seeds=(0, 1, 2), overrides=(overrides,), pace=Pace(10, 15))
     place = tmp_path_factory.mktemp("undisturbed")
-    store = Store.open(data_home / TASK)
-    for job in sweep.jobs():
-        train(job.config, store, place / RUNS / job.name, pace=sweep.pace_of(job.config))
+    train_apart(sweep, place, data_home)
     return sweep, place
 
 
@@ -94,6 +91,7 @@ def test_ctrl_c_stops_with_a_checkpoint(tmp_path: Path, undisturbed: tuple[Sweep
     _, err = driver.communicate(timeout=60)
     assert driver.returncode == 130, err
     assert "the same command continues" in err
+    assert "failed" not in err
     status = read_status(run)
     assert status.state == "stopped"
     assert 10 <= status.step < 300

@@ -76,7 +76,8 @@ def test_failures_and_deaths(tmp_path: Path) -> None:
     assert "Traceback" in log
     assert "it diverged" in log
     assert sum("died (signal 9); the run is resumed" in text for text in said) == 3
-    assert drive(sweep, tmp_path, noop.nothing).outcomes == {}
+    again = drive(sweep, tmp_path, noop.nothing)
+    assert (again.outcomes, again.failed, again.left) == ({}, 2, 0)
     assert drive(sweep, tmp_path, noop.nothing, retry_failed=True).outcomes == {"done": 2}
 
 
@@ -121,6 +122,7 @@ def test_stop_leaves_the_rest_waiting(tmp_path: Path) -> None:
     summary = run_sweep(sweep, tmp_path, engine)
     thread.join()
     assert summary.outcomes == {"stopped": 1}
+    assert (summary.failed, summary.left) == (0, 2)
     assert survey(tmp_path).counts == {"waiting": 2}
 
 

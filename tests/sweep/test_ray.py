@@ -23,10 +23,17 @@ from goalsets.sweep.ray import OBJECT_STORE, RayEngine
 from goalsets.sweep.state import read_status
 from goalsets.sweep.survey import RUNS
 from goalsets.train.checkpoint import CHECKPOINT
-from goalsets.train.session import Pace, train
+from goalsets.train.session import Pace
 from tests.sweep import noop
 from tests.sweep.conftest import TASK, small
-from tests.sweep.driving import assert_same_runs, wait_for, where, worked
+from tests.sweep.driving import (
+    assert_same_runs,
+    start_driver,
+    train_apart,
+    wait_for,
+    where,
+    worked,
+)
 
 NODE = {"object_store_memory": OBJECT_STORE, "node_ip_address": "127.0.0.1"}
 
@@ -115,13 +122,11 @@ def test_a_worker_and_a_node_that_die_change_nothing(
     cluster: Any, tmp_path: Path, data_home: Path, storage: Any
 ) -> None:
     while len(cluster.worker_nodes) < 2:  # this test uses them up
-        cluster.add_node(num_cpus=1, **NODE)
+        cluster.add_node(num_cpus=1, num_gpus=1, **NODE)
     overrides = {"steps": 1_000, "batch_size": 32, "hidden": 32}
     sweep = small(seeds=(0, 1, 2), overrides=(overrides,), pace=Pace(50, 25))
     reference, place = tmp_path / "undisturbed", tmp_path / "sweep"
-    store = Store.open(data_home / TASK)
-    for job in sweep.jobs():
-        train(job.config, store, reference / RUNS / job.name, pace=sweep.pace_of(job.config))
+    train_apart(sweep, reference, data_home)
     first, second = (place / RUNS / job.name for job in sweep.jobs()[:2])
 
     def disturb() -> None:
@@ -149,6 +154,37 @@ def node_of(cluster: Any, pid: int) -> Any:
             if any(info.process.pid == parent for info in processes):
                 return node
     raise AssertionError(f"no node has the process {pid}")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("whose", ["existing", "own"])
+def test_killing_the_driver_loses_and_repeats_nothing(
+    cluster: Any, tmp_path: Path, data_home: Path, whose: str
+) -> None:
+    """`kill -9` of a driver whose cluster goes on without it, and of one whose cluster ends too."""
+    while len(cluster.worker_nodes) < 2:
+        cluster.add_node(num_cpus=1, num_gpus=1, **NODE)
+    overrides = {"steps": 1_000, "batch_size": 32, "hidden": 32}
+    sweep = small(seeds=(0, 1, 2, 3, 4), overrides=(overrides,), pace=Pace(50, 25))
+    reference, place = tmp_path / "undisturbed", tmp_path / "sweep"
+    train_apart(sweep, reference, data_home)
+    words = ("--engine", "ray", *(("--address", cluster.address) if whose == "existing" else ()))
+    driver = start_driver(sweep, place, *words)
+    wait_for(lambda: place.exists() and survey(place, sweep).counts["done"] >= 1, 240)
+    driver.kill()
+    driver.communicate()
+    done = {e.job.name: e.status for e in survey(place, sweep).of("done")}
+    assert 1 <= len(done) < 5, "it was killed too late to show anything"
+    again = start_driver(sweep, place, *words)
+    _, err = again.communicate(timeout=240)
+    assert again.returncode == 0, err
+    assert "of 5 runs are done already" in err
+    for entry in survey(place).entries:
+        assert entry.standing == "done"
+        if entry.job.name in done:  # not touched again
+            assert entry.status == done[entry.job.name]
+    assert_same_runs(reference, place, sweep)
 
 
 @pytest.mark.slow

@@ -138,11 +138,11 @@ def _close(summary: Summary, place: Path) -> None:
     if summary.complete:
         print(f"next: goalsets report {place}")
         return
-    if summary.outcomes["stopped"] or sum(summary.outcomes.values()) == 0:
+    if summary.left:
         print("stopped: the same command continues.", file=sys.stderr)
-    failed = summary.total - summary.done - summary.outcomes["stopped"]
-    if failed:
+    if summary.failed:
         print(
-            "runs failed: each has its run.log; --retry-failed tries them again.", file=sys.stderr
+            f"{summary.failed} failed: each has its run.log; --retry-failed tries them again.",
+            file=sys.stderr,
         )
-    raise SystemExit(130 if summary.outcomes["stopped"] else 1)
+    raise SystemExit(130 if summary.left else 1)

@@ -50,6 +50,7 @@ class Door:
 
     async def _request(self, scope: Scope, receive: Receive, send: Send) -> None:
         state, path, status = self._state, scope["path"], 500
+        large = is_large(scope, state.limits)
 
         async def watch(event: Event) -> None:
             nonlocal status
@@ -60,13 +61,15 @@ class Door:
         try:
             state.guard.check(path, scope["headers"])
             if path not in ALWAYS_OPEN:
-                state.check_room()
+                state.check_room(large)
             state.requests += 1
+            state.large_requests += large
             try:
                 body = await read_body(scope, receive, state.limits)
                 await self._inside(scope, _replay(body, receive), watch)
             finally:
                 state.requests -= 1
+                state.large_requests -= large
         except ServeError as error:
             await _refuse(error, watch)
         except ClientGoneError:
@@ -87,6 +90,15 @@ class Door:
             return
         state.metrics.count_request("/v1/session", 101)
         await self._inside(scope, receive, send)
+
+
+def is_large(scope: Scope, limits: Limits) -> bool:
+    """Whether a body may be longer than one state needs: it says so, or does not say its length."""
+    headers = dict(scope["headers"])
+    declared = headers.get(b"content-length", b"0")
+    if b"transfer-encoding" in headers or not declared.isdigit():
+        return True
+    return int(declared) > limits.message_bytes
 
 
 async def read_body(scope: Scope, receive: Receive, limits: Limits) -> bytes:

@@ -18,7 +18,8 @@ class Limits:
     batch_rows: int = 1024
     """Most states in one request."""
     waiting_batches: int = 16
-    """Most batches that wait for their turn; one more is answered 503 at once."""
+    """Most batches that wait for their turn, and most bodies longer than a session's message that
+    are read; one more is answered 503 at once."""
     requests: int = 64
     """Most requests under way."""
     sessions: int = 64

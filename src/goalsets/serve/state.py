@@ -30,6 +30,8 @@ class State:
         self.sessions: set[Session] = set()
         self.requests = 0
         """Requests under way."""
+        self.large_requests = 0
+        """Of those, the ones whose body is that of a batch."""
         self.draining = False
         """Whether the server is coming to its end and takes no new work."""
         self.batches = Batches(limits)
@@ -40,12 +42,18 @@ class State:
             goalsets_draining=("Whether the server is ending.", lambda: self.draining),
         )
 
-    def check_room(self) -> None:
-        """Raise an error if there is no room for one more request."""
+    def check_room(self, large: bool) -> None:
+        """Raise an error if there is no room for one more request, or for one with a large body.
+
+        Large ones are counted before they are read: by the time that a batch is found to be one too
+        many, its text has been held in memory and taken apart.
+        """
         if self.draining:
             raise busy("the server is shutting down.")
         if self.requests >= self.limits.requests:
             raise busy(f"{self.requests} requests are under way, as many as may be.")
+        if large and self.large_requests >= self.limits.waiting_batches:
+            raise busy(f"{self.large_requests} batches are under way, as many as may be.")
 
     def check_room_for_session(self) -> None:
         """Raise an error if there is no room for one more session."""

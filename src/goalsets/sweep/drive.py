@@ -67,13 +67,25 @@ class Summary:
     """Runs that were asked for."""
     before: int
     """Runs that were done when it began."""
+    failed_before: int
+    """Runs that had failed when it began, and were not tried again."""
     outcomes: Counter[Outcome]
-    """How the others ended."""
+    """How the others ended that were begun."""
 
     @property
     def done(self) -> int:
         """Runs that are done now."""
         return self.before + self.outcomes["done"]
+
+    @property
+    def failed(self) -> int:
+        """Runs that stand as failed now."""
+        return self.failed_before + self.outcomes["failed"]
+
+    @property
+    def left(self) -> int:
+        """Runs that were stopped, or not begun: the same sweep continues them."""
+        return self.total - self.done - self.failed
 
     @property
     def complete(self) -> bool:
@@ -115,7 +127,8 @@ def run_sweep(
             if entry.standing != "done" and (entry.standing != "failed" or retry_failed)
         ]
         before = sum(entry.standing == "done" for entry in asked)
-        watch.begin(len(asked), before, len(asked) - before - len(left))
+        failed = len(asked) - before - len(left)
+        watch.begin(len(asked), before, failed)
         outcomes: Counter[Outcome] = Counter()
         assignments = list(
             _assign(left, sweep, directory, engine, watch.say, together=seeds_together)
@@ -124,7 +137,7 @@ def run_sweep(
             for ended in engine.run(assignments):
                 outcomes[ended.outcome] += 1
                 watch.ended(ended)
-        return Summary(len(asked), before, outcomes)
+        return Summary(len(asked), before, failed, outcomes)
 
 
 def _fits(job: Job, only: Sequence[str]) -> bool:
