@@ -43,11 +43,15 @@ class Normaliser:
 
     def states(self, raw: Floats) -> Floats:
         """Standardise states `[..., D]`."""
-        return (raw - self.state_mean) / self.state_std
+        found = raw - self.state_mean
+        found /= self.state_std  # in place: whole data sets come by here
+        return found
 
     def actions(self, raw: Floats) -> Floats:
         """Standardise actions `[..., A]`."""
-        return (raw - self.action_mean) / self.action_std
+        found = raw - self.action_mean
+        found /= self.action_std
+        return found
 
     def raw_actions(self, standardised: Floats) -> Floats:
         """Undo the standardisation of actions `[..., A]`."""

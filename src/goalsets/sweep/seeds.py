@@ -8,10 +8,18 @@ import traceback
 from typing import Literal
 
 from goalsets.core import GoalsetsError
-from goalsets.data.store import Store
 from goalsets.sweep.grid import Job
 from goalsets.sweep.state import LOG, Claim, ClaimLostError
-from goalsets.sweep.work import Assignment, Ended, Outcome, Place, Stop, is_trained, logged
+from goalsets.sweep.work import (
+    Assignment,
+    Ended,
+    Outcome,
+    Place,
+    Stop,
+    is_trained,
+    logged,
+    open_data,
+)
 from goalsets.train.loop import DivergedError, StoppedError
 from goalsets.train.together import train_together
 
@@ -56,7 +64,7 @@ def _train(claims: Claims, assignment: Assignment, stop: Stop, place: Place) -> 
         try:
             found = train_together(
                 [job.config for job, _ in claims],
-                Store.open(place.data(assignment.data, assignment.fingerprint)),
+                open_data(assignment, place),
                 [claim.directory for claim in order],
                 pace=assignment.duties.pace,
                 stop=watch,

@@ -201,11 +201,10 @@ def _do(job: Job, assignment: Assignment, claim: Claim, stop: Stop, place: Place
     duties, directory = assignment.duties, claim.directory
     if not is_trained(directory, job):
         claim.beat("training")
-        data = place.data(assignment.data, assignment.fingerprint)
         watch = Watch(claim, stop)
         train(
             job.config,
-            Store.open(data),
+            open_data(assignment, place),
             directory,
             resume=True,
             pace=duties.pace,
@@ -214,6 +213,13 @@ def _do(job: Job, assignment: Assignment, claim: Claim, stop: Stop, place: Place
             device=assignment.device,
         )
     evaluate(assignment, claim, stop, place)
+
+
+def open_data(assignment: Assignment, place: Place) -> Store:
+    """The store, checked and left on disk: a run holds only its standardised copy in memory."""
+    store = Store.open(place.data(assignment.data, assignment.fingerprint), mapped=True)
+    store.verify()
+    return store
 
 
 class Watch:
