@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from goalsets.data.store import Store
+from goalsets.serve.client import Client
 from goalsets.serve.models import Model, open_models
 from goalsets.train.run import Run
 from tests.evaluate.conftest import make_run, make_store
@@ -103,6 +105,15 @@ def server(robot: Run, full: Run) -> Iterator[Server]:
     """With two models and the limits that it comes with."""
     with start(f"robot={robot.path}", f"full={full.path}") as started:
         yield started
+
+
+@pytest.fixture
+def alive(server: Server) -> Iterator[Server]:
+    """The server, which must answer as before when the test is over."""
+    with Client(server.url, "robot") as client:
+        before = client.act(np.zeros(18), np.ones(18), "all")
+        yield server
+        np.testing.assert_array_equal(client.act(np.zeros(18), np.ones(18), "all"), before)
 
 
 LIMITS = {
