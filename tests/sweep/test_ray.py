@@ -157,7 +157,7 @@ def node_of(cluster: Any, pid: int) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.parametrize("whose", ["existing", "own"])
 def test_killing_the_driver_loses_and_repeats_nothing(
     cluster: Any, tmp_path: Path, data_home: Path, whose: str
@@ -171,13 +171,13 @@ def test_killing_the_driver_loses_and_repeats_nothing(
     train_apart(sweep, reference, data_home)
     words = ("--engine", "ray", *(("--address", cluster.address) if whose == "existing" else ()))
     driver = start_driver(sweep, place, *words)
-    wait_for(lambda: place.exists() and survey(place, sweep).counts["done"] >= 1, 240)
+    wait_for(lambda: place.exists() and survey(place, sweep).counts["done"] >= 1, 480)
     driver.kill()
     driver.communicate()
     done = {e.job.name: e.status for e in survey(place, sweep).of("done")}
     assert 1 <= len(done) < 5, "it was killed too late to show anything"
     again = start_driver(sweep, place, *words)
-    _, err = again.communicate(timeout=240)
+    _, err = again.communicate(timeout=600)
     assert again.returncode == 0, err
     assert "of 5 runs are done already" in err
     for entry in survey(place).entries:
