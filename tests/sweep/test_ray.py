@@ -217,7 +217,7 @@ def test_a_cluster_of_ones_own(tmp_path: Path) -> None:
         [sys.executable, "-m", "goalsets", *words, "--engine", "ray"],
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
