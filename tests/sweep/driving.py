@@ -70,7 +70,7 @@ def start_driver(sweep: Sweep, place: Path, *words: str) -> subprocess.Popen[str
     )
 
 
-def wait_for(true: Callable[[], object], seconds: float = 60.0) -> None:
+def wait_for(true: Callable[[], object], seconds: float = 200.0) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "nothing happened"

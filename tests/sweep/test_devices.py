@@ -46,7 +46,7 @@ def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 @pytest.mark.full
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_each_run_sees_one_accelerator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local, "accelerators", lambda device: ("4", "7"))
     sweep = small(seeds=(0, 1, 2, 3))

@@ -25,7 +25,7 @@ from tests.sweep.conftest import small
 from tests.sweep.driving import assert_same_runs, drive, start_driver, train_apart, wait_for
 
 # Each starts processes that import everything: seconds here, minutes on a busy machine.
-pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="session")
@@ -51,7 +51,7 @@ def test_killing_the_driver_loses_and_repeats_nothing(
     orphan = read_status(place / RUNS / second.name).pid
     finished = (place / RUNS / first.name / CHECKPOINT).stat().st_mtime_ns
     again = start_driver(sweep, place, "--processes", "1")
-    _, err = again.communicate(timeout=100)
+    _, err = again.communicate(timeout=250)
     assert again.returncode == 0, err
     assert "1 of 3 runs are done already" in err
     assert (place / RUNS / first.name / CHECKPOINT).stat().st_mtime_ns == finished
@@ -88,7 +88,7 @@ def test_ctrl_c_stops_with_a_checkpoint(tmp_path: Path, undisturbed: tuple[Sweep
     driver = start_driver(sweep, place)
     wait_for((run / METRICS).exists)
     os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
-    _, err = driver.communicate(timeout=60)
+    _, err = driver.communicate(timeout=250)
     assert driver.returncode == 130, err
     assert "the same command continues" in err
     assert "failed" not in err

@@ -24,7 +24,7 @@ from tests.sweep.conftest import TASK, small
 from tests.sweep.driving import drive, wait_for, worked
 
 # Each starts processes that import everything: seconds here, minutes on a busy machine.
-pytestmark = [pytest.mark.full, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 
 # --- Nothing is repeated ---

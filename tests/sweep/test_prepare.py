@@ -32,7 +32,7 @@ def test_missing_data_is_named(empty: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_sweep_collects_its_data_once(empty: Path, tmp_path: Path) -> None:
     pytest.importorskip("ogbench")
     sweep = small(tasks=(CUBE,), seeds=(0,), data=DataChoice("collect", episodes=2))
