@@ -148,7 +148,6 @@ def _camera(env: Any, goals: GoalSet, horizon: int) -> Camera | None:  # noqa: A
 
 
 def _say_after(answer: Answer, goals: GoalSet, task_id: int, seed: int) -> None:
-    from goalsets.cli.query import physical
     from goalsets.core import Group
 
     ended = f"reached after {answer.steps} steps" if answer.success else "not reached"
@@ -164,7 +163,7 @@ def _say_after(answer: Answer, goals: GoalSet, task_id: int, seed: int) -> None:
                 term.name,
                 f"{apart:.3g}",
                 f"{term.tolerance:.3g}",
-                "" if group.metric == "exact" else physical(group, apart),
+                "" if group.metric == "exact" else group.say(apart),
                 "holds" if bool(term.satisfied) else "violated",
             )
         )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json as jsonlib
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
 from goalsets.cli.tables import print_table
-from goalsets.core import GoalsetsError, Group, Query, StateLayout, Term, print_indices, read_layout
+from goalsets.core import GoalsetsError, Query, StateLayout, Term, print_indices, read_layout
 
 DEFAULT_TASK = "cube-single-noisy-v0"
 
@@ -87,15 +86,4 @@ def _physical(term: Term) -> str:
     """The tolerance as people think of it; empty where there is no unit."""
     if term.tolerance is None:
         return ""
-    return "equal" if term.group.metric == "exact" else physical(term.group, term.tolerance)
-
-
-def physical(group: Group, distance: float) -> str:
-    """A distance as people think of it: centimetres, degrees; empty where there is no unit."""
-    amount = group.in_natural_unit(distance)
-    unit = group.natural_unit
-    if unit == "rad":
-        return f"{math.degrees(amount):.4g} deg"
-    if unit == "m":
-        return f"{100 * amount:.4g} cm"
-    return f"{amount:.4g} {unit}" if unit else ""
+    return "equal" if term.group.metric == "exact" else term.group.say(term.tolerance)

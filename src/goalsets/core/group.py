@@ -137,3 +137,12 @@ class Group:
         if self.metric == "angle":
             return arc(distance)
         return distance / self.scale
+
+    def say(self, distance: float) -> str:
+        """A distance as people think of it: centimetres, degrees; empty where there is no unit."""
+        amount = self.in_natural_unit(distance)
+        if self.natural_unit == "rad":
+            return f"{math.degrees(amount):.4g} deg"
+        if self.natural_unit == "m":
+            return f"{100 * amount:.4g} cm"
+        return f"{amount:.4g} {self.natural_unit}" if self.natural_unit else ""

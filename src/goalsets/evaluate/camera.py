@@ -59,7 +59,7 @@ class Camera(gymnasium.Wrapper[Any, Any, Any, Any]):
         self._goal, self._query = goal, query
         self._every = -(-horizon // frames)
         self._draws_itself = isinstance(env.unwrapped, TabletopEnv)
-        self._inset = None if self._draws_itself else self._picture_of_goal()
+        self._inset = None if self._draws_itself else picture_of_goal(env, goal, query)
         self._step = 0
         self.pictures: list[Picture] = []
 
@@ -90,25 +90,26 @@ class Camera(gymnasium.Wrapper[Any, Any, Any, Any]):
         else:
             seen = np.array(self.env.render())
             assert self._inset is not None
-            _lay_in(seen, self._inset)
-        self.pictures.append(_with_caption(seen, text))
-
-    def _picture_of_goal(self) -> Picture:
-        """The goal state, rendered by putting the simulator there."""
-        start_episode(self.env, 1, 0)
-        put_state(self.env, self._goal)
-        show_goal(self.env, self._goal, self._query)
-        try:
-            seen = self.env.render()
-        except Exception as error:  # a back end may fail in any way
-            raise CameraError(
-                f"nothing can be drawn here: MuJoCo finds no OpenGL ({type(error).__name__}: "
-                f"{error}). Without a display, set MUJOCO_GL=egl, or MUJOCO_GL=osmesa."
-            ) from None
-        return np.array(seen)[::3, ::3]
+            lay_in(seen, self._inset)
+        self.pictures.append(with_caption(seen, text))
 
 
-def _lay_in(picture: Picture, inset: Picture) -> None:
+def picture_of_goal(env: gymnasium.Env[Any, Any], goal: NDArray[Any], query: Query) -> Picture:
+    """A goal state, small, rendered by putting the simulator there."""
+    start_episode(env, 1, 0)
+    put_state(env, goal)
+    show_goal(env, goal, query)
+    try:
+        seen = env.render()
+    except Exception as error:  # a back end may fail in any way
+        raise CameraError(
+            f"nothing can be drawn here: MuJoCo finds no OpenGL ({type(error).__name__}: "
+            f"{error}). Without a display, set MUJOCO_GL=egl, or MUJOCO_GL=osmesa."
+        ) from None
+    return np.array(seen)[::3, ::3]
+
+
+def lay_in(picture: Picture, inset: Picture) -> None:
     """Lay a small picture with a border into the upper right corner."""
     height, width = inset.shape[:2]
     corner = picture[: height + 2 * _BORDER, -width - 2 * _BORDER :]
@@ -116,7 +117,8 @@ def _lay_in(picture: Picture, inset: Picture) -> None:
     corner[_BORDER:-_BORDER, _BORDER:-_BORDER] = inset
 
 
-def _with_caption(picture: Picture, text: str) -> Picture:
+def with_caption(picture: Picture, text: str) -> Picture:
+    """A picture with a line of text below it."""
     from PIL import Image, ImageDraw
 
     height, width = picture.shape[:2]

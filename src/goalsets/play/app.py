@@ -1,0 +1,148 @@
+"""The server: a session for each tab, up to a limit; a tab that closes makes room."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import viser
+
+from goalsets.core import GoalsetsError
+from goalsets.play.film import Filmer
+from goalsets.play.page import make_hand
+from goalsets.play.session import Session
+from goalsets.play.setup import Setup
+from goalsets.play.words import problem
+
+DEFAULT_SESSIONS = 4
+_MAX_WAITING = 50
+"""Tabs that may wait for a session; more are only told that it is full."""
+_BRAND = (15, 118, 110)
+
+log = logging.getLogger(__name__)
+
+
+class _Server(viser.ViserServer):
+    """A server that stays at home, whatever a page asks of it."""
+
+    def request_share_url(self, verbose: bool = True) -> str | None:
+        """Viser would send the page through a server of its makers: not here."""
+        return None
+
+
+class Playground:
+    """Serves a setup to browsers.
+
+    Args:
+        setup: What is played.
+        host: The address to listen on.
+        port: The port; 0 takes any that is free.
+        sessions: Tabs that may play at a time.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 8080,
+        sessions: int = DEFAULT_SESSIONS,
+    ) -> None:
+        """Listen; tabs that come from now on are served."""
+        if sessions < 1:
+            raise GoalsetsError(f"sessions must be 1 or more, got {sessions}.")
+        self._setup = setup
+        self._limit = sessions
+        self._hand = make_hand(setup)
+        names = [checkpoint.name for checkpoint in setup.checkpoints]
+        self._filmer = Filmer(setup.task, names)
+        self._counting = ThreadPoolExecutor(1, thread_name_prefix="count")
+        self._lock = threading.Lock()
+        self.sessions: dict[int, Session] = {}
+        self._waiting: dict[int, tuple[viser.ClientHandle, viser.GuiHtmlHandle]] = {}
+        with contextlib.redirect_stdout(io.StringIO()):  # viser greets; we say the address
+            self._server = _Server(host, _checked_port(host, port), verbose=False)
+        self._server.gui.configure_theme(
+            show_logo=False,
+            show_share_button=False,
+            brand_color=_BRAND,
+        )
+        self._hand.build(self._server)
+        self._server.on_client_connect(self._come)
+        self._server.on_client_disconnect(self._go)
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        host = self._server.get_host()
+        return f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{self._server.get_port()}"
+
+    def close(self) -> None:
+        """End all sessions and stop to listen."""
+        with self._lock:
+            ending = list(self.sessions.values())
+            self.sessions.clear()
+            self._waiting.clear()
+        for session in ending:
+            session.close()
+        self._filmer.close()
+        self._counting.shutdown(wait=False, cancel_futures=True)
+        self._server.stop()
+        for session in ending:
+            session.join(5.0)
+
+    # Connections come and go in the order in which the server's loop tells of them: both
+    # callbacks are coroutines, which it runs one after the other, and neither waits.
+
+    async def _come(self, client: viser.ClientHandle) -> None:
+        with self._lock:
+            if len(self.sessions) < self._limit:
+                self._open(client)
+            elif len(self._waiting) < _MAX_WAITING:
+                told = client.gui.add_html(problem(self._full()))
+                self._waiting[client.client_id] = client, told
+            else:
+                client.gui.add_html(problem(self._full()))
+
+    async def _go(self, client: viser.ClientHandle) -> None:
+        with self._lock:
+            self._waiting.pop(client.client_id, None)
+            session = self.sessions.pop(client.client_id, None)
+            if session is None:
+                return
+            session.close()
+            log.info("tab %d has gone; %d play", client.client_id, len(self.sessions))
+            if self._waiting:
+                _, (next_client, told) = self._waiting.popitem()
+                told.remove()
+                self._open(next_client)
+
+    def _open(self, client: viser.ClientHandle) -> None:
+        self.sessions[client.client_id] = Session(
+            client, self._setup, self._hand, self._filmer, self._counting
+        )
+        log.info("tab %d has come; %d play", client.client_id, len(self.sessions))
+
+    def _full(self) -> str:
+        return (
+            f"This playground is full: {self._limit} tabs play already. Close one of them, and "
+            "this one begins."
+        )
+
+
+def _checked_port(host: str, port: int) -> int:
+    """Return the port if it is free. Viser would take another in silence, and nobody find it."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise GoalsetsError(
+                f"cannot listen on {host}:{port}: {error.strerror}. Choose another --port; 0 takes "
+                "any that is free."
+            ) from None
+        return int(probe.getsockname()[1])

@@ -1,0 +1,130 @@
+"""The goal on the page: always a full state, and for each group where its numbers come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from goalsets.core import StateLayout
+from goalsets.envs.tasks import Task
+from goalsets.evaluate.conditions import Condition
+from goalsets.evaluate.goals import GoalError, GoalFinder, edit_goal
+from goalsets.evaluate.suites.description import SuiteError, shipped_description
+from goalsets.play.grips import Grip, grips_of
+from goalsets.play.poser import Poser
+from goalsets.play.world import Floats
+
+ARM_GROUPS = {"joint_pos": "follows the gripper", "joint_vel": "at rest"}
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A full reference state, and the source of each group."""
+
+    layout: StateLayout
+    state: Floats
+    """`[D]`."""
+    title: str
+    """How to speak of it, such as `held-out state 17`."""
+    sources: Mapping[str, str]
+    """Where a group's numbers come from; `rest` for coordinates without a group."""
+
+    @classmethod
+    def whole(cls, layout: StateLayout, state: Floats, source: str) -> Goal:
+        """A goal whose numbers all come from one place."""
+        names = [group.name for group in layout.groups]
+        if None in layout.owners:
+            names.append("rest")
+        state = np.array(state, dtype=np.float32)
+        return cls(layout, state, source, dict.fromkeys(names, source))
+
+    def changed(self, state: Floats, sources: Mapping[str, str]) -> Goal:
+        """This goal with another state; `sources` names the groups that came from elsewhere."""
+        title = self.title if self.title.endswith(", changed") else f"{self.title}, changed"
+        return Goal(self.layout, state, title, {**self.sources, **sources})
+
+
+class Shelf:
+    """Where goals are taken from: held-out states, official tasks, edits of what one has.
+
+    Args:
+        poser: Of the task.
+        bank: Held-out states `[N, D]`; there may be none.
+        bank_name: What the bank is, for people.
+    """
+
+    def __init__(self, poser: Poser, bank: Floats, bank_name: str) -> None:
+        """Keep the parts."""
+        self.poser = poser
+        self.bank = bank
+        self.bank_name = bank_name
+        self.grips = grips_of(poser.task)
+
+    @property
+    def task(self) -> Task:
+        """The task whose states these are."""
+        return self.poser.task
+
+    def official(self, task_id: int, seed: int) -> Goal:
+        """The official goal of a task id."""
+        state, _ = self._finder(seed).find(f"task:{task_id}")
+        return Goal.whole(self.task.layout, state, f"official goal {task_id}")
+
+    def held_out(self, row: int) -> Goal:
+        """A held-out state by its number."""
+        state, _ = self._finder(0).find(f"bank:{row}")
+        return Goal.whole(self.task.layout, state, f"held-out state {row}")
+
+    def rows(self, condition: str) -> list[int]:
+        """The numbers of the held-out states that satisfy a condition; an empty one, of all."""
+        if not condition.strip():
+            return list(range(len(self.bank)))
+        held = Condition.parse(condition, self.task.layout).holds(self.bank)
+        found = [int(row) for row in np.flatnonzero(held)]
+        if not found:
+            raise GoalError(f"none of {len(self.bank):,} held-out states satisfies '{condition}'.")
+        return found
+
+    def edit(self, goal: Goal, text: str) -> Goal:
+        """A goal with other numbers, such as `block0_pos.z=6cm; gripper_opening=0`."""
+        edits = [piece.strip() for piece in text.split(";") if piece.strip()]
+        state = edit_goal(goal.state, edits, self.task.layout)
+        touched = [
+            group.name
+            for group in self.task.layout.groups
+            if (state != goal.state)[list(group.indices)].any()
+        ]
+        return self._consistent(goal, state, dict.fromkeys(touched, "typed"))
+
+    def move(self, goal: Goal, grip: Grip, place: tuple[float, float, float], yaw: float) -> Goal:
+        """A goal with one thing dragged to a place in the world, in metres and radians."""
+        state = grip.put(goal.state, place, yaw)
+        return self._consistent(goal, state, dict.fromkeys(grip.groups, "dragged"))
+
+    def _consistent(self, goal: Goal, state: Floats, sources: Mapping[str, str]) -> Goal:
+        """Let the arm follow the gripper, so that the reference is a state that can be."""
+        found = dict(sources)
+        moved = {"eff_pos", "eff_yaw"} & set(found)
+        if moved and not ARM_GROUPS.keys() & set(found):
+            state = self.poser.bring_arm(state)
+            found |= ARM_GROUPS
+        return goal.changed(state, found)
+
+    def _finder(self, seed: int) -> GoalFinder:
+        return GoalFinder(
+            self.task.layout,
+            lambda task_id: self.poser.official(task_id, seed),
+            start=1,
+            bank=lambda: self.bank,
+        )
+
+
+def ready_filters(task: Task) -> list[str]:
+    """Conditions on held-out states that the task's suite uses."""
+    try:
+        predicates = shipped_description(task.name).predicates
+    except SuiteError:
+        return []
+    return list(dict.fromkeys(p.where for p in predicates if p.where is not None))

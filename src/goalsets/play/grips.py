@@ -1,0 +1,124 @@
+"""What of a ghost can be dragged, and which numbers of the state that changes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import StateLayout
+from goalsets.envs.layouts import POSITION_SCALE
+from goalsets.envs.tabletop.states import WORKSPACE
+from goalsets.envs.tasks import Task
+from goalsets.evaluate.poses import CENTRE
+from goalsets.play.world import Floats
+
+Vector = NDArray[np.float64]
+
+_REACH = np.array([[0.25, -0.35, 0.02], [0.6, 0.35, 0.35]])
+"""Where the manipulation environments let the gripper go, in metres."""
+_MAZE_HEIGHT = 0.5
+"""Where the handle of something in a maze is drawn."""
+
+
+@dataclass(frozen=True)
+class Grip:
+    """A thing that can be taken and put elsewhere."""
+
+    name: str
+    """Such as `cube 0` or `gripper`."""
+    layout: StateLayout
+    position: str
+    """The group of its position, with two or three coordinates."""
+    heading: str | None = None
+    """The group of its (cosine, sine), if it can be turned."""
+    orientation: str | None = None
+    """The group of its quaternion, if it has one beside the heading."""
+    scale: float = 1.0
+    """Observation units in a unit of the scene."""
+    centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Where the scene has the observation's origin."""
+    bounds: tuple[tuple[float, ...], tuple[float, ...]] = ((-1e3,) * 3, (1e3,) * 3)
+    """Lowest and highest place in the scene."""
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups that change when it is dragged."""
+        return tuple(g for g in (self.position, self.heading, self.orientation) if g is not None)
+
+    @property
+    def planar(self) -> bool:
+        """Whether it only moves in a plane."""
+        return len(self._indices(self.position)) == 2
+
+    def place(self, state: Floats) -> Vector:
+        """Where it is in a state, in the scene."""
+        found = np.array([0.0, 0.0, _MAZE_HEIGHT])
+        values = np.asarray(state[self._indices(self.position)], dtype=np.float64)
+        found[: len(values)] = values / self.scale + self.centre[: len(values)]
+        return found
+
+    def yaw(self, state: Floats) -> float:
+        """Its heading in radians; 0 for what has none."""
+        if self.heading is None:
+            return 0.0
+        cosine, sine = state[self._indices(self.heading)]
+        return math.atan2(sine, cosine)
+
+    def put(self, state: Floats, place: tuple[float, float, float], yaw: float) -> Floats:
+        """The state with this thing elsewhere, within bounds."""
+        changed = state.copy()
+        indices = self._indices(self.position)
+        reachable = np.clip(np.asarray(place), *np.array(self.bounds))
+        changed[indices] = ((reachable - self.centre) * self.scale)[: len(indices)]
+        if self.heading is not None:
+            changed[self._indices(self.heading)] = math.cos(yaw), math.sin(yaw)
+        if self.orientation is not None:
+            upright = math.cos(yaw / 2), 0.0, 0.0, math.sin(yaw / 2)
+            changed[self._indices(self.orientation)] = upright
+        return changed
+
+    def _indices(self, name: str) -> list[int]:
+        return list(self.layout.by_name[name].indices)
+
+
+def grips_of(task: Task) -> list[Grip]:
+    """Everything that can be dragged in the ghost of a task."""
+    names = task.layout.by_name
+    space: dict[str, Any]
+    if task.family == "tabletop":
+        space = {"bounds": _pair(WORKSPACE)}
+    elif "eff_pos" in names:
+        centre = (float(CENTRE[0]), float(CENTRE[1]), float(CENTRE[2]))
+        space = {"scale": POSITION_SCALE, "centre": centre, "bounds": _pair(_REACH)}
+    else:
+        space = {}
+    found: list[Grip] = []
+    for group in names:
+        thing, _, kind = group.rpartition("_")
+        title = thing.replace("block", "cube ") if thing.startswith("block") else _TITLES.get(thing)
+        if title is None or kind not in ("pos", "xy"):
+            continue
+        turns = f"{thing}_yaw" in names
+        found.append(
+            Grip(
+                title,
+                task.layout,
+                group,
+                f"{thing}_yaw" if turns else None,
+                f"{thing}_quat" if turns and f"{thing}_quat" in names else None,
+                **space,
+            )
+        )
+    return found
+
+
+_TITLES = {"": "point", "eff": "gripper", "root": "torso", "ball": "ball"}
+
+
+def _pair(bounds: NDArray[np.floating]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    low, high = (tuple(float(v) for v in row) for row in bounds)
+    return low, high

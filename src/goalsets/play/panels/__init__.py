@@ -1,0 +1,1 @@
+"""The panels of the page: each draws one part of a show, and passes on what people do."""

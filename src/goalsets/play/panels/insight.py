@@ -1,0 +1,113 @@
+"""Understanding: the light, what is missing, predicted distances, and what the data says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from goalsets.core import Query
+from goalsets.play.panels.desk import Desk
+from goalsets.play.setup import Support
+from goalsets.play.show import Show
+from goalsets.play.words import light, note, support, violations
+
+_COLOURS = ("#0f766e", "#c2410c", "#4338ca", "#be185d", "#4d7c0f", "#0369a1", "#78350f", "#6b7280")
+_DASHES = ([], [6, 4])
+"""The first checkpoint's curves are whole, the second's are dashed."""
+
+
+class InsightPanel:
+    """Draws how the question stands."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Add the widgets to the present container."""
+        self._desk = desk
+        gui, setup = desk.gui, desk.setup
+        self._light = gui.add_html("")
+        self._violations = gui.add_html("")
+        self._others: list[tuple[str, Query]] = []
+        self._curves: Any = None
+        self._shape: tuple[str, ...] = ()
+        with gui.add_folder("Predicted distance to the goal"):
+            if any(c.tells_distance for c in setup.checkpoints):
+                self._plot_place = gui.add_folder(None)
+                with gui.add_folder("Compare with other questions", expand_by_default=False):
+                    for ready in setup.ready:
+                        box = gui.add_checkbox(ready.name, False, hint=ready.text)
+                        desk.changes(box, self._compare(ready.name, ready.text))
+            else:
+                self._plot_place = None
+                gui.add_html(note("This learner predicts no distances."))
+        with gui.add_folder("What the data says of the question"):
+            self._support = gui.add_html(support(None))
+
+    def draw(self, show: Show) -> None:
+        """Bring light, table and curves in step."""
+        views = show.views()
+        self._light.content = light(views, show.ending, show.playing)
+        self._violations.content = violations(views, show.setup.task.layout)
+        if self._plot_place is not None:
+            self._draw_curves(show)
+
+    def say_support(self, found: Support | None) -> None:
+        """Say what the data says; None while that is being counted."""
+        self._support.content = support(found)
+
+    def _draw_curves(self, show: Show) -> None:
+        asked = show.views()[0].goals.query
+        named = [("the question", asked), *((n, q) for n, q in self._others if q != asked)]
+        for stage in show.stages:
+            stage.keep_curves({query for _, query in named})
+        labels: list[str] = []
+        curves: list[Any] = []
+        for number, found in enumerate(show.curves([query for _, query in named])):
+            prefix = f"{show.stages[number].checkpoint.name}: " if len(show.stages) > 1 else ""
+            labels += [prefix + name for name, _ in named]
+            curves += found
+        length = max(len(curve) for curve in curves)
+        last = show.steps if show.replay is None else show.replay.recording.steps
+        steps = np.arange(last - length + 1, last + 1, dtype=np.float64)
+        # A stage that is done stays where it is: its curve ends earlier than another's.
+        data = tuple(np.pad(c, (0, length - len(c)), constant_values=np.nan) for c in curves)
+        self._put_curves((steps, *data), tuple(labels))
+
+    def _put_curves(self, data: tuple[Any, ...], labels: tuple[str, ...]) -> None:
+        if self._curves is not None and labels == self._shape:
+            self._curves.data = tuple(np.asarray(d, dtype=np.float64) for d in data)
+            return
+        if self._curves is not None:
+            self._curves.remove()
+        self._shape = labels
+        per_stage = len(labels) // len(self._desk.setup.checkpoints)
+        series: list[dict[str, Any]] = [{"label": "step"}]
+        for number, label in enumerate(labels):
+            series.append(
+                {
+                    "label": label,
+                    "stroke": _COLOURS[number % per_stage % len(_COLOURS)],
+                    "dash": _DASHES[number // per_stage % 2],
+                    "width": 2,
+                }
+            )
+        unit = self._desk.setup.checkpoints[0].unit
+        assert self._plot_place is not None
+        with self._plot_place:
+            self._curves = self._desk.gui.add_uplot(
+                data,
+                tuple(series),  # pyright: ignore[reportArgumentType] - a typed dictionary
+                scales={"x": {"time": False}, "y": {"auto": True}},
+                axes=({"size": 30}, {"label": unit, "labelSize": 18, "size": 40}),
+                legend={"show": True},
+                height=210,
+            )
+
+    def _compare(self, name: str, text: str) -> Any:  # noqa: ANN401 - a command with a value
+        query = Query.parse(text, self._desk.setup.task.layout)
+
+        def choose(_: Show, on: bool) -> None:
+            self._others = [pair for pair in self._others if pair[0] != name]
+            if on:
+                self._others.append((name, query))
+
+        return choose

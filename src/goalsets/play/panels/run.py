@@ -1,0 +1,82 @@
+"""Running: play, pause, step, reset, speed, and a push to see recovery."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from goalsets.evaluate.official import TASK_IDS
+from goalsets.play.panels.desk import Desk
+from goalsets.play.show import SPEEDS, Show
+
+
+class RunPanel:
+    """Draws the controls of a show."""
+
+    def __init__(self, desk: Desk, pushes: str) -> None:
+        """Add the widgets to the present container."""
+        gui = desk.gui
+        self._play = gui.add_button("Play", color="green")
+        desk.clicks(self._play, _toggle)
+        desk.chooses(
+            gui.add_button_group("Control", ["Step", "Reset", f"Push the {pushes}"]),
+            {"Step": _step, "Reset": Show.start, f"Push the {pushes}": Show.push},
+        )
+        desk.chooses(
+            gui.add_button_group("Speed", list(SPEEDS)),
+            {name: _at_speed(speed) for name, speed in SPEEDS.items()},
+        )
+        self._speed = gui.add_html("")
+        with gui.add_folder("Where it starts, when it stops", expand_by_default=False):
+            start = gui.add_dropdown("Start of task", [str(i) for i in TASK_IDS])
+            desk.changes(start, lambda show, task_id: show.start(task_id=int(task_id)))
+            seed = gui.add_number("Variation", 0, min=0, max=999_999, step=1)
+            desk.changes(seed, lambda show, value: show.start(seed=int(value)))
+            stop = gui.add_checkbox("Stop when reached", True)
+            desk.changes(stop, _set_stop)
+            endless = gui.add_checkbox(
+                "Keep going", False, hint="After each episode another start and another goal."
+            )
+            desk.changes(endless, _set_endless)
+
+    def draw(self, show: Show) -> None:
+        """Bring the controls in step."""
+        self._play.label = "Pause" if show.playing else _play_label(show)
+        self._play.color = "yellow" if show.playing else "green"
+        name = next(name for name, speed in SPEEDS.items() if speed == show.speed)
+        pace = "as fast as it can" if name == "max" else f"{name} of real time"
+        self._speed.content = (
+            f"<div style='margin:-.4em .75em .5em;font-size:.8em;color:#6b7280'>{pace}</div>"
+        )
+
+
+def _play_label(show: Show) -> str:
+    if show.replay is not None:
+        return "Play the recording"
+    return "Play again" if show.ending == "reached" else "Play"
+
+
+def _toggle(show: Show) -> None:
+    if show.playing:
+        show.pause()
+    else:
+        show.play()
+
+
+def _step(show: Show) -> None:
+    show.pause()
+    show.step()
+
+
+def _at_speed(speed: float) -> Any:  # noqa: ANN401 - a command
+    def set_speed(show: Show) -> None:
+        show.speed = speed
+
+    return set_speed
+
+
+def _set_stop(show: Show, value: bool) -> None:
+    show.stop_when_reached = value
+
+
+def _set_endless(show: Show, value: bool) -> None:
+    show.endless = value

@@ -1,0 +1,66 @@
+"""Recordings: what happened in an episode, to see again and to film."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from goalsets.core import GoalSet
+from goalsets.play.goal import Goal
+from goalsets.play.world import Frame
+
+
+@dataclass(frozen=True)
+class Cue:
+    """From which step on what was asked."""
+
+    step: int
+    goal: Goal
+    goals: GoalSet
+
+
+@dataclass
+class Recording:
+    """One episode on every stage."""
+
+    number: int
+    task_id: int
+    seed: int
+    cues: list[Cue] = field(default_factory=list[Cue])
+    """In order; those that were replaced before a step was made are not kept."""
+    takes: tuple[tuple[Frame, ...], ...] = ()
+    """The last moments on each stage; the present one last."""
+    steps: int = 0
+    reached: tuple[int | None, ...] = ()
+    """When each stage reached the last goal set."""
+
+    def cue(self, step: int, goal: Goal, goals: GoalSet) -> None:
+        """Note what is asked from a step on."""
+        self.cues = [cue for cue in self.cues if cue.step < step]
+        self.cues.append(Cue(step, goal, goals))
+
+    def close(self, takes: Sequence[Sequence[Frame]], steps: int) -> None:
+        """Keep the moments."""
+        self.takes = tuple(tuple(take) for take in takes)
+        self.steps = steps
+
+    @property
+    def length(self) -> int:
+        """Moments that are kept of the longest take."""
+        return max((len(take) for take in self.takes), default=0)
+
+    def cue_at(self, moment: int) -> Cue:
+        """What was asked at a moment of the takes; the first of them may not be step 0."""
+        step = self.step_at(moment)
+        return [cue for cue in self.cues if cue.step <= step or cue is self.cues[0]][-1]
+
+    def step_at(self, moment: int) -> int:
+        """The step of a moment of the takes."""
+        return max(self.steps + 1 - self.length, 0) + moment
+
+    def title(self) -> str:
+        """Such as `#3 block0_pos: reached at 41`."""
+        asked = str(self.cues[-1].goals.query)
+        asked = asked if len(asked) <= 28 else f"{asked[:27]}…"
+        ends = [f"reached at {r}" if r is not None else "not reached" for r in self.reached]
+        return f"#{self.number} {asked}: {' / '.join(ends)}"

@@ -1,0 +1,294 @@
+"""The scene of MuJoCo's worlds in 3D: the live robot, and the goal as a ghost.
+
+What stands still is sent once for all tabs; what moves belongs to one tab. In the ghost, what the
+question asks for has a colour: amber while it is not so yet, green once it is. What the question
+ignores is nearly gone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import viser
+from numpy.typing import NDArray
+
+from goalsets.core import StateLayout
+from goalsets.play.goal import Goal
+from goalsets.play.handles import Drag, Handle
+from goalsets.play.setup import Setup
+from goalsets.play.shapes import Body, Colour, bodies_of
+from goalsets.play.world import Floats, Frame
+
+OPEN: Colour = (245, 158, 11)
+"""Asked for, and not so yet."""
+MET: Colour = (34, 160, 80)
+"""Asked for, and so."""
+_IGNORED: Colour = (140, 148, 160)
+_ASKED_OPACITY, _IGNORED_OPACITY = 0.6, 0.07
+_HALO = 1.08
+"""How much larger the ghost of an object is, to be seen when the object is there."""
+_BUTTONS: dict[str, tuple[Colour, Colour]] = {
+    "puzzle": ((245, 66, 84), (89, 140, 232)),
+    "scene": ((245, 66, 84), (230, 230, 230)),
+}
+"""Colours of a button's two states, by family of tasks, as OGBench has them."""
+_ARM_HANDLE, _MAZE_HANDLE = 0.1, 2.5
+"""Lengths of a handle's arrows, in metres."""
+_PANE_GAP = 1.15
+_ARM_WIDTH = 1.2
+"""Metres that an arm takes up beside another."""
+
+
+class Stagehand:
+    """Knows a task's shapes, and builds what all tabs of a server see.
+
+    Args:
+        setup: What is played.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        """Convert the model's geometry, once."""
+        physics = setup.shelf.poser.world.physics
+        assert physics is not None
+        self.setup = setup
+        self.model: Any = physics[0]
+        self.bodies = bodies_of(self.model, setup.task.layout)
+        self.centre, self.size = self._extent()
+
+    @property
+    def offsets(self) -> list[NDArray[np.float64]]:
+        """Where each checkpoint's pane begins: side by side."""
+        apart = _PANE_GAP * (self.size if self._maze else _ARM_WIDTH)
+        count = len(self.setup.checkpoints)
+        return [np.array([0.0, apart * (i - (count - 1) / 2), 0.0]) for i in range(count)]
+
+    @property
+    def _maze(self) -> bool:
+        return "maze" in self.setup.task.name or "soccer" in self.setup.task.name
+
+    def build(self, server: viser.ViserServer) -> None:
+        """Put what stands still into the scene of all tabs, and the camera before it."""
+        server.scene.configure_default_lights(cast_shadow=False)
+        server.scene.configure_environment_map("studio", environment_intensity=0.25)
+        for number, offset in enumerate(self.offsets):
+            for body in self.bodies:
+                if not body.moves:
+                    frame = kinematics(self.model)
+                    self._stand(server.scene, body, number, offset, frame)
+        if not self._maze:
+            server.scene.add_grid(
+                "/still/grid",
+                width=3.0,
+                height=3.0,
+                plane="xy",
+                cell_size=0.1,
+                section_size=0.5,
+                position=(0.4, 0.0, 0.001),
+                cell_color=(205, 209, 214),
+                section_color=(180, 186, 194),
+            )
+        self._place_camera(server)
+
+    def _stand(
+        self,
+        scene: viser.SceneApi,
+        body: Body,
+        number: int,
+        offset: NDArray[np.float64],
+        at: tuple[NDArray[np.float64], NDArray[np.float64]],
+    ) -> None:
+        for index, mesh in enumerate(body.meshes):
+            scene.add_mesh_simple(
+                f"/still/{number}/{body.index}/{index}",
+                mesh.vertices,
+                mesh.faces,
+                color=mesh.colour,
+                flat_shading=True,
+                cast_shadow=False,
+                receive_shadow=False,
+                position=at[0][body.index] + offset,
+                wxyz=at[1][body.index],
+            )
+
+    def _place_camera(self, server: viser.ViserServer) -> None:
+        panes = len(self.setup.checkpoints)
+        camera = server.initial_camera
+        if self._maze:
+            away = self.size * (0.95 if panes == 1 else 1.7)
+            camera.position = tuple(self.centre + np.array([-0.45, 0.0, 0.95]) * away)
+            camera.look_at = tuple(self.centre)
+        else:
+            away = 1.0 if panes == 1 else 1.7
+            look = np.array([0.25, 0.0, 0.24])
+            camera.position = tuple(look + np.array([1.35, 0.75, 0.62]) * away)
+            camera.look_at = tuple(look)
+        camera.fov = math.radians(45)
+
+    def _extent(self) -> tuple[NDArray[np.float64], float]:
+        """The middle of a maze's walls, and how long they are."""
+        walls = [g for g in range(self.model.ngeom) if self.model.geom(g).name.startswith("block_")]
+        if not walls:
+            return np.zeros(3), 1.0
+        places = self.model.geom_pos[walls]
+        low, high = places.min(axis=0), places.max(axis=0)
+        centre = (low + high) / 2
+        return np.array([centre[0], centre[1], 0.0]), float((high - low)[:2].max()) + 4.0
+
+
+class BodyScene:
+    """One pane of one tab: what moves, and the ghost.
+
+    Args:
+        client: The tab.
+        hand: Knows the shapes.
+        pane: Which of the panes.
+        drag: Told what is dragged; only the first pane has handles.
+    """
+
+    def __init__(
+        self, client: viser.ClientHandle, hand: Stagehand, pane: int, drag: Drag | None
+    ) -> None:
+        """Send the shapes."""
+        self._hand = hand
+        self._layout: StateLayout = hand.setup.task.layout
+        self._offset = hand.offsets[pane]
+        self._data = new_data(hand.model)
+        moving = [body for body in hand.bodies if body.moves]
+        shown = [body for body in moving if body.groups]
+        self._live = _Figure(client.scene, f"/live/{pane}", moving, ghost=False)
+        self._ghost = _Figure(client.scene, f"/ghost/{pane}", shown, ghost=True)
+        self._colours = _BUTTONS.get(hand.setup.task.family)
+        self._pose: Floats | None = None
+        self._looks: tuple[frozenset[str], frozenset[str]] | None = None
+        self._handles: list[Handle] = []
+        if drag is not None:
+            self._handles = [
+                Handle(
+                    client.scene,
+                    grip,
+                    self._offset,
+                    drag,
+                    size=_MAZE_HANDLE if grip.planar else _ARM_HANDLE,
+                )
+                for grip in hand.setup.shelf.grips
+            ]
+        if len(hand.offsets) > 1:
+            self._label(client.scene, pane)
+
+    def show(self, frame: Frame) -> None:
+        """Draw a moment."""
+        self._live.place(*kinematics(self._hand.model, self._data, frame.pose), self._offset)
+        self._paint_buttons(self._live, frame.observation)
+
+    def ghost(self, goal: Goal, asked: frozenset[str], met: frozenset[str]) -> None:
+        """Draw the goal, in the colours of what is asked and of what is so."""
+        if self._looks != (asked, met):
+            self._ghost.paint(asked, met)
+            self._looks = asked, met
+        if self._pose is not None and np.array_equal(self._pose, goal.state):
+            return
+        self._pose = goal.state.copy()
+        pose = self._hand.setup.shelf.poser.pose(goal.state)
+        self._ghost.place(*kinematics(self._hand.model, self._data, pose), self._offset)
+        for handle in self._handles:
+            handle.put(goal.state)
+
+    def offer(self, name: str | None) -> None:
+        """Show the handle of one thing, or of none."""
+        for handle in self._handles:
+            handle.show(handle.grip.name == name)
+
+    def _label(self, scene: viser.SceneApi, pane: int) -> None:
+        name = self._hand.setup.checkpoints[pane].name
+        above = np.array([*self._hand.centre[:2], 0.95 if self._hand.size == 1.0 else 4.0])
+        scene.add_label(f"/label/{pane}", name, position=above + self._offset)
+
+    def _paint_buttons(self, figure: _Figure, state: Floats) -> None:
+        if self._colours is None:
+            return
+        for button, handle in figure.buttons:
+            group = self._layout.by_name.get(f"button{button}_state")
+            if group is not None:
+                handle.color = self._colours[int(np.argmax(state[list(group.indices)]))]
+
+
+class _Figure:
+    """Bodies as frames with meshes in them."""
+
+    def __init__(
+        self, scene: viser.SceneApi, root: str, bodies: Sequence[Body], *, ghost: bool
+    ) -> None:
+        self._bodies = bodies
+        self._frames: list[Any] = []
+        self._skins: list[list[Any]] = []
+        self.buttons: list[tuple[int, Any]] = []
+        for body in bodies:
+            path = f"{root}/{body.index}"
+            self._frames.append(scene.add_frame(path, show_axes=False))
+            skins = []
+            for index, mesh in enumerate(body.meshes):
+                skin = scene.add_mesh_simple(
+                    f"{path}/{index}",
+                    mesh.vertices,
+                    mesh.faces,
+                    color=_IGNORED if ghost else mesh.colour,
+                    opacity=_IGNORED_OPACITY if ghost else None,
+                    scale=_HALO if ghost and body.small else 1.0,
+                    cast_shadow=False,
+                    receive_shadow=False,
+                    flat_shading=len(mesh.faces) < 50,
+                )
+                skins.append(skin)
+                if mesh.button is not None:
+                    self.buttons.append((mesh.button, skin))
+            self._skins.append(skins)
+        self._last: list[NDArray[np.float64] | None] = [None] * len(bodies)
+
+    def place(
+        self,
+        positions: NDArray[np.float64],
+        quaternions: NDArray[np.float64],
+        offset: NDArray[np.float64],
+    ) -> None:
+        """Put every body where it is; what has not moved is not sent."""
+        for number, (body, frame) in enumerate(zip(self._bodies, self._frames, strict=True)):
+            at = np.concatenate([positions[body.index] + offset, quaternions[body.index]])
+            last = self._last[number]
+            if last is not None and np.allclose(at, last, atol=1e-5):
+                continue
+            self._last[number] = at
+            frame.position, frame.wxyz = at[:3], at[3:]
+
+    def paint(self, asked: frozenset[str], met: frozenset[str]) -> None:
+        """Colour a ghost by what of it is asked for and so."""
+        for body, skins in zip(self._bodies, self._skins, strict=True):
+            wanted = body.groups & asked
+            colour = _IGNORED if not wanted else MET if wanted <= met else OPEN
+            for skin in skins:
+                skin.color = colour
+                skin.opacity = _ASKED_OPACITY if wanted else _IGNORED_OPACITY
+
+
+def new_data(model: Any) -> Any:  # noqa: ANN401 - MuJoCo's
+    """MuJoCo's data for a model, to compute where its bodies are."""
+    import mujoco
+
+    return mujoco.MjData(model)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def kinematics(
+    model: Any,  # noqa: ANN401 - MuJoCo's
+    data: Any = None,  # noqa: ANN401
+    pose: Floats | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Positions `[bodies, 3]` and quaternions `[bodies, 4]` of all bodies in a pose `[Q]`."""
+    import mujoco
+
+    data = new_data(model) if data is None else data
+    if pose is not None:
+        data.qpos[:] = pose
+    mujoco.mj_kinematics(model, data)  # pyright: ignore[reportAttributeAccessIssue]
+    return data.xpos, data.xquat

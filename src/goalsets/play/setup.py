@@ -1,0 +1,168 @@
+"""What all sessions of a playground share: the task, the checkpoints, goals to take, the data.
+
+Nothing here changes while the server runs: policies keep no state between calls, and the poser
+locks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from goalsets.core import GoalSet, GoalsetsError
+from goalsets.data.find import find_store
+from goalsets.data.store import Store
+from goalsets.envs.tasks import TASKS, Task
+from goalsets.evaluate.ask import check_task, distance_unit, doubts, support
+from goalsets.play.goal import Shelf
+from goalsets.play.poser import Poser
+from goalsets.play.question import ReadyMade, ready_made
+from goalsets.policy import Policy
+from goalsets.train.config import TrainConfig
+from goalsets.train.run import Run
+
+MAX_CHECKPOINTS = 2
+_BANK_ROWS = 2_000
+"""Held-out states to choose from: more than anybody pages through."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A policy with a name."""
+
+    name: str
+    policy: Policy
+    config: TrainConfig
+    step: int
+
+    @property
+    def unit(self) -> str:
+        """What its distance counts."""
+        return distance_unit(self.config.learner)
+
+    @property
+    def tells_distance(self) -> bool:
+        """Whether its learner predicts distances at all."""
+        return self.config.learner != "gcbc"
+
+    def __str__(self) -> str:
+        """Speak of it, with how it was trained."""
+        return f"{self.name}: {self.config.learner} {self.config.scheme}, step {self.step:,}"
+
+
+@dataclass(frozen=True)
+class Support:
+    """What the data says of a question, in words."""
+
+    text: str
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A task with checkpoints to watch and goals to give them."""
+
+    task: Task
+    checkpoints: tuple[Checkpoint, ...]
+    shelf: Shelf
+    ready: tuple[ReadyMade, ...]
+    store: Store | None
+
+    def support(self, goals: GoalSet) -> Support:
+        """How much of the data answers a question, and what to know before trusting an answer."""
+        seen = None
+        if self.store is None:
+            inside = int(np.sum(goals.contains(self.shelf.bank))) if len(self.shelf.bank) else 0
+            text = (
+                f"{inside} of the {len(self.shelf.bank):,} held-out states here answer it; the "
+                "training data is not on this machine."
+            )
+        else:
+            seen = support(goals, self.store.train)
+            text = f"{seen} of the training data answer it."
+        warnings = [
+            f"{checkpoint.name}: {doubt}" if len(self.checkpoints) > 1 else doubt
+            for checkpoint in self.checkpoints
+            for doubt in doubts(goals, checkpoint.config, seen)
+        ]
+        return Support(text, tuple(dict.fromkeys(warnings)))
+
+
+def open_setup(
+    runs: Sequence[str | Path], *, step: int | None = None, data: Path | None = None
+) -> Setup:
+    """Open one checkpoint, or two of one task to compare.
+
+    Args:
+        runs: Run directories, or names of models that come with goalsets.
+        step: A step whose weights were kept; the latest checkpoint unless given.
+        data: The store that tells whether the data supports a question; by default the task's own
+            if it is here.
+    """
+    if not 1 <= len(runs) <= MAX_CHECKPOINTS:
+        raise GoalsetsError(f"expected one run, or two to compare, got {len(runs)}.")
+    opened = [Run.open(run) for run in runs]
+    first = opened[0]
+    check_task(first.config.task)
+    _check_comparable(opened)
+    task = dataclasses.replace(TASKS[first.config.task], layout=first.frame.layout)
+    store = _find_store(task.name, data)
+    names = _names(opened)
+    checkpoints = []
+    for run, name in zip(opened, names, strict=True):
+        policy, progress = run.load(step)
+        checkpoints.append(Checkpoint(name, policy, run.config, progress.step))
+    shelf = Shelf(Poser(task), *_bank(opened, store))
+    return Setup(task, tuple(checkpoints), shelf, tuple(ready_made(task)), store)
+
+
+def _check_comparable(runs: Sequence[Run]) -> None:
+    first = runs[0]
+    for run in runs[1:]:
+        ours, theirs = TASKS[first.config.task], run.config.task
+        if theirs not in TASKS or TASKS[theirs].env_id != ours.env_id:
+            raise GoalsetsError(
+                f"two runs are compared on one task, but {first.path.name} is of "
+                f"{first.config.task} and {run.path.name} of {theirs}."
+            )
+        if run.frame.layout != first.frame.layout:
+            raise GoalsetsError(
+                f"two runs are compared under one layout, but that of {run.path.name} is another "
+                f"than that of {first.path.name}."
+            )
+
+
+def _names(runs: Sequence[Run]) -> list[str]:
+    """By directory; those that are called the same get a number."""
+    names = [run.path.name for run in runs]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{name} {number}" for number, name in enumerate(names, start=1)]
+
+
+def _find_store(task: str, data: Path | None) -> Store | None:
+    try:
+        return find_store(task, data)
+    except GoalsetsError:
+        if data is not None:
+            raise
+        return None
+
+
+def _bank(runs: Sequence[Run], store: Store | None) -> tuple[np.ndarray, str]:
+    """Held-out states `[N, D]`: those of a shipped model, or some of the validation split."""
+    for run in runs:
+        shipped = run.bank()
+        if shipped is not None:
+            return shipped, "held-out states that come with the model"
+    dim = runs[0].frame.layout.dim
+    if store is None or store.validation.num_states == 0:
+        return np.zeros((0, dim), dtype=np.float32), "no held-out states are here"
+    states = store.validation.observations
+    rows = np.linspace(0, len(states) - 1, min(_BANK_ROWS, len(states))).astype(int)
+    chosen = np.asarray(states[rows], dtype=np.float32)
+    return chosen, f"of the validation split's {len(states):,} states"

@@ -1,0 +1,181 @@
+"""The shapes of a MuJoCo model for a page: few triangles, one colour each, and what they stand for.
+
+mjviser turns geoms into meshes. A robot's visual meshes have hundreds of thousands of triangles,
+made for pictures; a page that shows two robots, one of them a ghost, is sent far fewer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import StateLayout
+
+Colour = tuple[int, int, int]
+
+_VISIBLE = 3
+"""Geoms of higher groups are for collisions, not for the eye."""
+_CELL = 0.0035
+"""Metres: vertices of large meshes that are nearer than this become one."""
+_LARGE = 500
+"""Vertices from which on a mesh is thinned."""
+_UNSET = (0.5, 0.5, 0.5, 1.0)
+_FLOOR: Colour = (226, 229, 233)
+_WALL: Colour = (176, 158, 130)
+_PLANE, _BOX = 0, 6
+
+# Which groups of a layout a body shows; the first match counts. A body without a match shows what
+# its parent does.
+_SHOWS = (
+    (r"object_(\d+)$", (r"block{0}_",)),
+    (r"button_(\d+)$", (r"button{0}_",)),
+    (r"drawer_link$", ("drawer_",)),
+    (r"windowb_a$", ("window_",)),
+    (r"ur5e/robotiq", ("eff_", "gripper_")),
+    (r"ur5e/", ("joint_",)),
+    (r"ball$", ("ball_",)),
+    (r"front_left_leg", ("front_left_",)),
+    (r"front_right_leg", ("front_right_",)),
+    (r"right_back_leg", ("back_right_",)),
+    (r"back_leg", ("back_left_",)),
+    (r"head$", ("head_", "upright")),
+    (r"(left|right)_(thigh|shin|foot)$", ("{0}_leg_", "{0}_foot_")),
+    (r"(left|right)_(upper_arm|lower_arm|hand)$", ("{0}_arm_", "{0}_hand_")),
+    (r"(lower_waist|pelvis)$", ("abdomen_",)),
+    (r"torso$", ("root_", "pos", "com_", "upright")),
+)
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Triangles of one colour, in the frame of their body."""
+
+    vertices: NDArray[np.float32]
+    faces: NDArray[np.int64]
+    colour: Colour
+    button: int | None = None
+    """Which button's colour it takes; that follows from the state."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """A body that can be seen."""
+
+    index: int
+    name: str
+    moves: bool
+    meshes: tuple[Mesh, ...]
+    groups: frozenset[str]
+    """The groups of the layout that it shows; empty for what no state speaks of."""
+
+    @property
+    def small(self) -> bool:
+        """Whether it is an object rather than a link: its ghost may hide inside it."""
+        return len(self.meshes) == 1 or any(mesh.button is not None for mesh in self.meshes)
+
+
+def bodies_of(model: Any, layout: StateLayout) -> list[Body]:  # noqa: ANN401 - MuJoCo's
+    """All bodies of a model that can be seen, but for the marks of the environment's own goal."""
+    from mjviser.conversions import is_fixed_body
+
+    geoms: dict[int, list[int]] = defaultdict(list)
+    for geom in range(model.ngeom):
+        if _seen(model, geom):
+            geoms[int(model.geom_bodyid[geom])].append(geom)
+    names = [model.body(index).name for index in range(model.nbody)]
+    shown = _groups_of(model, names, layout)
+    return [
+        Body(
+            index,
+            names[index] or f"body_{index}",
+            not is_fixed_body(model, index),
+            tuple(_meshes(model, ids)),
+            shown[index],
+        )
+        for index, ids in sorted(geoms.items())
+    ]
+
+
+def _seen(model: Any, geom: int) -> bool:  # noqa: ANN401 - as above
+    name = model.geom(geom).name
+    mark = name == "target" or name.startswith("target_")
+    return not mark and model.geom_group[geom] < _VISIBLE and model.geom_rgba[geom, 3] > 0.3
+
+
+def _groups_of(model: Any, names: list[str], layout: StateLayout) -> list[frozenset[str]]:  # noqa: ANN401
+    found: list[frozenset[str]] = []
+    for index, name in enumerate(names):  # parents come before their children
+        prefixes = _prefixes(name)
+        groups = frozenset(g for g in layout.by_name if any(g.startswith(p) for p in prefixes))
+        parent = int(model.body_parentid[index])
+        found.append(groups or (found[parent] if index else frozenset()))
+    return found
+
+
+def _prefixes(name: str) -> tuple[str, ...]:
+    for pattern, prefixes in _SHOWS:
+        match = re.match(pattern, name)
+        if match is not None:
+            return tuple(prefix.format(*match.groups()) for prefix in prefixes)
+    return ()
+
+
+def _meshes(model: Any, geoms: list[int]) -> list[Mesh]:  # noqa: ANN401 - as above
+    """The geoms of a body, those of one colour together."""
+    from mjviser.conversions import merge_geoms
+
+    by_look: dict[tuple[Colour, int | None], list[int]] = defaultdict(list)
+    for geom in geoms:
+        by_look[_colour(model, geom), _button(model, geom)].append(geom)
+    found: list[Mesh] = []
+    for (colour, button), ids in by_look.items():
+        merged = merge_geoms(model, ids)
+        vertices = np.asarray(merged.vertices, dtype=np.float32)
+        faces = np.asarray(merged.faces)
+        if len(vertices) > _LARGE:
+            vertices, faces = thinned(vertices, faces, _CELL)
+        found.append(Mesh(vertices, faces, colour, button))
+    return found
+
+
+def thinned(
+    vertices: NDArray[np.float32], faces: NDArray[np.int64], cell: float
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Join vertices that share a cell of a grid, and drop the triangles that this closes."""
+    cells = np.floor(vertices / cell).astype(np.int64)
+    _, owner, count = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    owner = owner.reshape(-1)
+    centres = np.stack([np.bincount(owner, vertices[:, axis]) for axis in range(3)], axis=1)
+    centres /= count[:, None]
+    corners = owner[faces]
+    open_ = (
+        (corners[:, 0] != corners[:, 1])
+        & (corners[:, 1] != corners[:, 2])
+        & (corners[:, 2] != corners[:, 0])
+    )
+    kept = np.unique(corners[open_], axis=0)
+    return centres.astype(np.float32), kept
+
+
+def _colour(model: Any, geom: int) -> Colour:  # noqa: ANN401 - as above
+    """As MuJoCo chooses it: the geom's own if it was set, else its material's; plain grounds."""
+    if model.geom_type[geom] == _PLANE:
+        return _FLOOR
+    material = int(model.geom_matid[geom])
+    if model.geom_bodyid[geom] == 0 and model.geom_type[geom] == _BOX and material >= 0:
+        return _WALL
+    rgba = model.geom_rgba[geom]
+    if material >= 0 and tuple(float(v) for v in rgba) == _UNSET:
+        rgba = model.mat_rgba[material]
+    red, green, blue = (round(255 * float(np.clip(v, 0, 1))) for v in rgba[:3])
+    return red, green, blue
+
+
+def _button(model: Any, geom: int) -> int | None:  # noqa: ANN401 - as above
+    match = re.match(r"btngeom_(\d+)$", model.geom(geom).name)
+    return None if match is None else int(match[1])

@@ -1,0 +1,138 @@
+"""A stage: one checkpoint in one world, with the question it was last asked."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from goalsets.core import GoalSet, Query, Violation
+from goalsets.evaluate.ask import predict
+from goalsets.play.setup import Checkpoint
+from goalsets.play.world import Floats, Frame, World
+
+MAX_FRAMES = 2_000
+"""Moments of an episode that are kept: an endless one must not grow."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One moment on one stage, and how the question stands in it."""
+
+    name: str
+    """Of the checkpoint."""
+    frame: Frame
+    step: int
+    goals: GoalSet
+    inside: bool
+    """Whether the moment's state belongs to the goal set."""
+    reached_at: int | None
+    """The first step in the goal set since it was asked for."""
+
+    def violations(self) -> tuple[Violation, ...]:
+        """How each requirement stands."""
+        return self.goals.violations(self.frame.observation)
+
+    @property
+    def met(self) -> frozenset[str]:
+        """The names of the requirements that hold."""
+        return frozenset(term.name for term in self.violations() if bool(term.satisfied))
+
+
+class Stage:
+    """Acts, judges and remembers.
+
+    Args:
+        checkpoint: Who acts.
+        world: Where; started by `start`.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, world: World) -> None:
+        """Nothing has started yet."""
+        self.checkpoint = checkpoint
+        self.world = world
+        self.frames: deque[Frame] = deque(maxlen=MAX_FRAMES)
+        self.steps = 0
+        self.goals: GoalSet | None = None
+        self.inside = False
+        """Whether the present state belongs to the goal set."""
+        self.reached_at: int | None = None
+        """The first step in the goal set since it was asked for; latched."""
+        self._curves: dict[Query, deque[float]] = {}
+
+    def start(self, task_id: int, seed: int) -> None:
+        """Start an episode; the question stays. A world that cannot start is built anew."""
+        try:
+            self.world.start(task_id, seed)
+        except Exception:  # a simulator may break in any way, and must not stay broken
+            self.world = World(self.world.task)
+            self.world.start(task_id, seed)
+        self.frames.clear()
+        self.frames.append(self.world.frame())
+        self.steps = 0
+        self._forget()
+
+    def ask(self, goals: GoalSet) -> None:
+        """Ask something else; what was reached before does not count for it."""
+        self.goals = goals
+        self._forget()
+
+    def step(self) -> None:
+        """Let the policy act once, and judge what came of it."""
+        assert self.goals is not None
+        seen = self.world.observation
+        self.world.step(self.checkpoint.policy.act(seen, self.goals.reference, self.goals.query))
+        self.steps += 1
+        self.frames.append(self.world.frame())
+        self._judge()
+        for query, curve in self._curves.items():
+            curve.extend(predict_along(self.checkpoint, [self.frames[-1]], self.goals, query))
+
+    def push(self, rng: np.random.Generator) -> None:
+        """Disturb the world; that is part of the episode."""
+        self.world.push(rng)
+
+    def view(self) -> View:
+        """What there is to see now."""
+        assert self.goals is not None
+        name = self.checkpoint.name
+        return View(name, self.frames[-1], self.steps, self.goals, self.inside, self.reached_at)
+
+    def curve(self, query: Query) -> np.ndarray:
+        """Predicted distances `[T + 1]` of the episode so far, under any query; kept up to date."""
+        if query not in self._curves:
+            assert self.goals is not None
+            found = predict_along(self.checkpoint, self.frames, self.goals, query)
+            self._curves[query] = deque(found, maxlen=MAX_FRAMES)
+        return np.array(self._curves[query])
+
+    def keep_curves(self, queries: set[Query]) -> None:
+        """Stop predicting for queries that nobody looks at any more."""
+        self._curves = {q: curve for q, curve in self._curves.items() if q in queries}
+
+    def close(self) -> None:
+        """Free the world."""
+        self.world.close()
+
+    def _forget(self) -> None:
+        self._curves.clear()
+        self.reached_at = None
+        if self.goals is not None and self.frames:
+            self._judge()
+
+    def _judge(self) -> None:
+        assert self.goals is not None
+        self.inside = bool(self.goals.contains(self.world.observation))
+        if self.inside and self.reached_at is None:
+            self.reached_at = self.steps
+
+
+def predict_along(
+    checkpoint: Checkpoint, frames: Iterable[Frame], goals: GoalSet, query: Query
+) -> Floats:
+    """Distances `[T]` that a checkpoint predicts to a goal set's reference, under any query."""
+    seen = np.stack([frame.observation for frame in frames])
+    found = predict(checkpoint.policy, seen, GoalSet(goals.reference, query))
+    return np.full(len(seen), np.nan, dtype=np.float32) if found is None else found

@@ -1,0 +1,155 @@
+"""What the page says, as HTML. All that comes from people or files is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import numpy as np
+
+from goalsets.core import Group, StateLayout, Violation
+from goalsets.evaluate.conditions import part_names
+from goalsets.play.goal import Goal
+from goalsets.play.setup import Setup, Support
+from goalsets.play.stage import View
+
+_GREEN, _AMBER, _RED, _GREY = "#15803d", "#b45309", "#b91c1c", "#6b7280"
+_BOX = "margin:0 .75em .5em;padding:.5em .7em;border-radius:6px;font-size:.85em;line-height:1.35"
+_TABLE = "width:100%;border-collapse:collapse;font-size:.8em;font-variant-numeric:tabular-nums"
+
+
+def heading(setup: Setup) -> str:
+    """Who plays, and what to do."""
+    names = " against ".join(escape(str(c)) for c in setup.checkpoints)
+    return _plain(f"<b>{escape(setup.task.name)}</b><br><span style='color:{_GREY}'>{names}</span>")
+
+
+def title(goal: Goal) -> str:
+    """What the goal is."""
+    return _plain(f"Now: <b>{escape(goal.title)}</b>")
+
+
+def note(text: str) -> str:
+    """A line of explanation."""
+    return _plain(f"<span style='color:{_GREY}'>{escape(text)}</span>")
+
+
+def problem(text: str) -> str:
+    """Something that went wrong or cannot be; empty text gives nothing to see."""
+    if not text:
+        return ""
+    first, *others = text.rstrip().split("\n")
+    shown = escape(first)
+    if others:  # the parser points at a column: that needs a font in which columns are
+        shown += (
+            f"<pre style='margin:.3em 0 0;overflow-x:auto'>{escape(chr(10).join(others))}</pre>"
+        )
+    return f"<div role='alert' style='{_BOX};background:#fee2e2;color:{_RED}'>{shown}</div>"
+
+
+def light(views: Sequence[View], ending: str | None, playing: bool) -> str:
+    """The success lights: whether the goal set was reached, and whether it holds now."""
+    return "".join(_one_light(view, len(views) > 1, ending, playing) for view in views)
+
+
+def _one_light(view: View, named: bool, ending: str | None, playing: bool) -> str:
+    name = f"{escape(view.name)}: " if named else ""
+    if view.reached_at is not None:
+        colour, word = "#16a34a", f"Reached at step {view.reached_at}"
+    elif ending == "time is up":
+        colour, word = "#dc2626", "Not reached: time is up"
+    else:
+        colour, word = ("#f59e0b", "On its way") if playing else ("#9ca3af", "Not reached yet")
+    now = "holds now" if view.inside else "does not hold now"
+    return (
+        f"<div data-light='{'reached' if view.reached_at is not None else 'open'}' "
+        f"style='{_BOX};background:{colour};color:white'>"
+        f"<span style='font-size:1.25em;font-weight:600'>{name}{word}</span><br>"
+        f"step {view.step} · the question {now}</div>"
+    )
+
+
+def violations(views: Sequence[View], layout: StateLayout) -> str:
+    """For each requirement how far it is from true; green where it is true."""
+    names = [f"<th>{escape(v.name)}</th>" for v in views]
+    head = "<th></th>" + ("".join(names) if len(views) > 1 else "<th>now</th>") + "<th>within</th>"
+    rows: list[str] = []
+    for terms in zip(*(view.violations() for view in views), strict=True):
+        group = layout.by_name.get(terms[0].name) or Group.loose(int(terms[0].name[1:-1]))
+        cells = "".join(_distance_cell(group, term) for term in terms)
+        within = "equal" if group.metric == "exact" else _amount(group, terms[0].tolerance)
+        rows.append(
+            f"<tr><td title='{escape(group.description)}'>{escape(terms[0].name)}</td>{cells}"
+            f"<td style='color:{_GREY}'>{within}</td></tr>"
+        )
+    return _table(head, rows)
+
+
+def sources(goal: Goal) -> str:
+    """Every number of the goal, and where it comes from."""
+    rows: list[str] = []
+    for group in goal.layout.groups:
+        values = goal.state[list(group.indices)]
+        source = goal.sources[group.name]
+        own = source in ("dragged", "typed", "follows the gripper", "at rest")
+        colour = _AMBER if own else _GREY
+        parts = ", ".join(part_names(group))
+        rows.append(
+            f"<tr><td title='{escape(parts)}'>{escape(group.name)}</td>"
+            f"<td>{_numbers(values)}</td><td style='color:{colour}'>{escape(source)}</td></tr>"
+        )
+    if "rest" in goal.sources:
+        loose = [i for i, owner in enumerate(goal.layout.owners) if owner is None]
+        rows.append(
+            f"<tr><td>the rest</td><td>{_numbers(goal.state[loose])}</td>"
+            f"<td style='color:{_GREY}'>{escape(goal.sources['rest'])}</td></tr>"
+        )
+    return _table("<th></th><th>numbers</th><th>from</th>", rows)
+
+
+def support(found: Support | None) -> str:
+    """What the data says of the question."""
+    if found is None:
+        return note("Counting the states in the data that answer this question…")
+    warnings = "".join(
+        f"<div style='color:{_AMBER};margin-top:.3em'>⚠ {escape(text)}</div>"
+        for text in found.warnings
+    )
+    return _plain(f"{escape(found.text)}{warnings}")
+
+
+def _distance_cell(group: Group, term: Violation) -> str:
+    met = bool(term.satisfied)
+    colour, ground = (_GREEN, "#dcfce7") if met else (_AMBER, "#fef3c7")
+    if group.metric == "exact":
+        text = "equal" if met else "different"
+    else:
+        text = _amount(group, float(term.distance))
+    return (
+        f"<td data-met='{str(met).lower()}' style='color:{colour};background:{ground};"
+        f"font-weight:600'>{'✓' if met else '✗'} {text}</td>"
+    )
+
+
+def _amount(group: Group, distance: float) -> str:
+    """A distance in few digits, in the group's unit if it has one."""
+    said = group.say(distance)
+    number, _, unit = said.partition(" ") if said else (f"{distance}", "", "")
+    return escape(f"{float(number):.3g} {unit}".strip())
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return ", ".join(f"{v:.2f}" for v in np.asarray(list(values), dtype=float))
+
+
+def _table(head: str, rows: Sequence[str]) -> str:
+    styled = "".join(rows).replace("<td", "<td valign='top' class='gs'")
+    css = "<style>.gs,.gsh th{padding:.18em .35em;text-align:left}</style>"
+    return (
+        f"{css}<div style='margin:0 .75em .5em'><table style='{_TABLE}'>"
+        f"<tr class='gsh' style='color:{_GREY}'>{head}</tr>{styled}</table></div>"
+    )
+
+
+def _plain(html: str) -> str:
+    return f"<div style='margin:0 .75em .5em;font-size:.85em;line-height:1.35'>{html}</div>"
