@@ -7,6 +7,7 @@ import io
 import logging
 import socket
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import viser
@@ -64,6 +65,8 @@ class Playground:
         self._lock = threading.Lock()
         self.sessions: dict[int, Session] = {}
         self._waiting: dict[int, tuple[viser.ClientHandle, viser.GuiHtmlHandle]] = {}
+        # A tab may close while it is drawn: no news to anybody.
+        warnings.filterwarnings("ignore", message="Queued a .* on a closed connection")
         with contextlib.redirect_stdout(io.StringIO()):  # viser greets; we say the address
             self._server = _Server(host, _checked_port(host, port), verbose=False)
         self._server.gui.configure_theme(

@@ -72,7 +72,9 @@ class Stagehand:
     def build(self, server: viser.ViserServer) -> None:
         """Put what stands still into the scene of all tabs, and the camera before it."""
         server.scene.configure_default_lights(cast_shadow=False)
-        server.scene.configure_environment_map("studio", environment_intensity=0.25)
+        # Without a GPU a browser pays for shadows and reflections with frames.
+        server.scene.configure_environment_map(None)
+        server.scene.add_light_ambient("/still/light", intensity=0.9)
         for number, offset in enumerate(self.offsets):
             for body in self.bodies:
                 if not body.moves:
@@ -117,8 +119,8 @@ class Stagehand:
         panes = len(self.setup.checkpoints)
         camera = server.initial_camera
         if self._maze:
-            away = self.size * (0.95 if panes == 1 else 1.7)
-            camera.position = tuple(self.centre + np.array([-0.45, 0.0, 0.95]) * away)
+            away = self.size * (1.35 if panes == 1 else 2.3)
+            camera.position = tuple(self.centre + np.array([-0.42, 0.0, 0.91]) * away)
             camera.look_at = tuple(self.centre)
         else:
             away = 1.0 if panes == 1 else 1.7

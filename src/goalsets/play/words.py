@@ -135,7 +135,10 @@ def _amount(group: Group, distance: float) -> str:
     """A distance in few digits, in the group's unit if it has one."""
     said = group.say(distance)
     number, _, unit = said.partition(" ") if said else (f"{distance}", "", "")
-    return escape(f"{float(number):.3g} {unit}".strip())
+    value = float(number)
+    if unit == "cm" and value >= 100:
+        value, unit = value / 100, "m"
+    return escape(f"{value:.3g} {unit}".strip())
 
 
 def _numbers(values: Iterable[float]) -> str:

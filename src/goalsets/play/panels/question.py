@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from goalsets.core import Group, Query
 from goalsets.play.panels.desk import Desk
 from goalsets.play.question import slider_scale
@@ -12,7 +14,7 @@ from goalsets.play.words import note, problem
 
 _OWN = "a question of your own"
 _ON, _OFF = (15, 118, 110), (229, 232, 236)
-_WIDTH = 46
+_WIDTH = 42
 """Characters that a chip has room for."""
 
 
@@ -34,7 +36,12 @@ class QuestionPanel:
         }
         self._ready = gui.add_dropdown("Ready-made", [_OWN, *self._texts], initial_value=_OWN)
         desk.changes(self._ready, self._pick, self._refuse)
-        self._chips = {group.name: self._add_chip(group) for group in layout.groups}
+        usual = _usual(desk)
+        self._chips = {name: self._add_chip(layout.by_name[name]) for name in usual}
+        rest = [group for group in layout.groups if group.name not in usual]
+        if rest:
+            with gui.add_folder("The rest of the state", expand_by_default=False):
+                self._chips |= {group.name: self._add_chip(group) for group in rest}
         with gui.add_form(None) as form:
             self._text = gui.add_text(
                 "As text", "", hint="'&' joins, '-' removes, ':' sets a tolerance. Press Enter."
@@ -113,7 +120,19 @@ class QuestionPanel:
         show.ask()
 
 
+def _usual(desk: Desk) -> list[str]:
+    """The groups that ready-made questions ask for, other than the one that asks for all."""
+    layout = desk.setup.task.layout
+    asked = np.zeros(layout.dim, dtype=np.bool_)
+    for ready in desk.setup.ready:
+        query = Query.parse(ready.text, layout)
+        if not query.mask.all() or len(desk.setup.ready) == 1:
+            asked |= query.mask
+    return [g.name for g in layout.groups if asked[list(g.indices)].any()]
+
+
 def _label(group: Group, on: bool) -> str:
-    said = f"{group.name} · {group.description}" if group.description else group.name
+    words = group.description.removesuffix(" (cos, sin)")
+    said = f"{group.name} · {words}" if words else group.name
     said = said if len(said) <= _WIDTH else f"{said[: _WIDTH - 1]}…"
     return f"✓ {said}" if on else said
