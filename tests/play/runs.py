@@ -1,4 +1,4 @@
-"""Tiny runs on any task: random actions are data enough to run a policy, though not to run it well."""
+"""Tiny runs on any task: random actions are data enough to act, though not to act well."""
 
 from __future__ import annotations
 

@@ -84,10 +84,8 @@ class FlatScene:
         self._frame = frame
         self._draw()
 
-    def ghost(self, goal: Goal, asked: frozenset[str], met: frozenset[str]) -> None:
+    def ghost(self, goal: Goal, query: Query, met: frozenset[str]) -> None:
         """Draw of the goal what is asked for."""
-        names = [name for name in self._layout.by_name if name in asked]
-        query = Query.parse(" & ".join(names), self._layout) if names else None
         if goal is self._goal and query == self._asked:
             return
         self._goal, self._asked = goal, query

@@ -89,8 +89,7 @@ class Page:
         """Draw the moment, on every pane."""
         with self._desk.client.atomic():
             for scene, view in zip(self._scenes, show.views(), strict=True):
-                asked = frozenset(term.name for term in view.goals.query.terms)
-                scene.ghost(show.shown_goal, asked, view.met)
+                scene.ghost(show.shown_goal, view.goals.query, view.met)
                 scene.show(view.frame)
 
     def complain(self, why: str) -> None:

@@ -8,28 +8,20 @@ ignores is nearly gone.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import viser
 from numpy.typing import NDArray
 
-from goalsets.core import StateLayout
+from goalsets.core import Query, StateLayout
+from goalsets.play.figures import Figure, Reach, kinematics, new_data
 from goalsets.play.goal import Goal
 from goalsets.play.handles import Drag, Handle
 from goalsets.play.setup import Setup
 from goalsets.play.shapes import Body, Colour, bodies_of
 from goalsets.play.world import Floats, Frame
 
-OPEN: Colour = (245, 158, 11)
-"""Asked for, and not so yet."""
-MET: Colour = (34, 160, 80)
-"""Asked for, and so."""
-_IGNORED: Colour = (140, 148, 160)
-_ASKED_OPACITY, _IGNORED_OPACITY = 0.6, 0.07
-_HALO = 1.08
-"""How much larger the ghost of an object is, to be seen when the object is there."""
 _BUTTONS: dict[str, tuple[Colour, Colour]] = {
     "puzzle": ((245, 66, 84), (89, 140, 232)),
     "scene": ((245, 66, 84), (230, 230, 230)),
@@ -37,9 +29,16 @@ _BUTTONS: dict[str, tuple[Colour, Colour]] = {
 """Colours of a button's two states, by family of tasks, as OGBench has them."""
 _ARM_HANDLE, _MAZE_HANDLE = 0.1, 2.5
 """Lengths of a handle's arrows, in metres."""
+_FOV = math.radians(45)
 _PANE_GAP = 1.15
 _ARM_WIDTH = 1.2
 """Metres that an arm takes up beside another."""
+
+
+def camera_of(panes: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Before arms: what the camera looks at, where it is, and its field of view."""
+    look = np.array([0.25, 0.0, 0.24])
+    return look, look + np.array([1.35, 0.75, 0.62]) * (1.0 if panes == 1 else 1.7), _FOV
 
 
 class Stagehand:
@@ -123,11 +122,9 @@ class Stagehand:
             camera.position = tuple(self.centre + np.array([-0.42, 0.0, 0.91]) * away)
             camera.look_at = tuple(self.centre)
         else:
-            away = 1.0 if panes == 1 else 1.7
-            look = np.array([0.25, 0.0, 0.24])
-            camera.position = tuple(look + np.array([1.35, 0.75, 0.62]) * away)
-            camera.look_at = tuple(look)
-        camera.fov = math.radians(45)
+            look, position, _ = camera_of(panes)
+            camera.position, camera.look_at = tuple(position), tuple(look)
+        camera.fov = _FOV
 
     def _extent(self) -> tuple[NDArray[np.float64], float]:
         """The middle of a maze's walls, and how long they are."""
@@ -160,11 +157,11 @@ class BodyScene:
         self._data = new_data(hand.model)
         moving = [body for body in hand.bodies if body.moves]
         shown = [body for body in moving if body.groups]
-        self._live = _Figure(client.scene, f"/live/{pane}", moving, ghost=False)
-        self._ghost = _Figure(client.scene, f"/ghost/{pane}", shown, ghost=True)
+        self._live = Figure(client.scene, f"/live/{pane}", moving, ghost=False)
+        self._ghost = Figure(client.scene, f"/ghost/{pane}", shown, ghost=True)
         self._colours = _BUTTONS.get(hand.setup.task.family)
         self._pose: Floats | None = None
-        self._looks: tuple[frozenset[str], frozenset[str]] | None = None
+        self._looks: tuple[Query, frozenset[str]] | None = None
         self._handles: list[Handle] = []
         if drag is not None:
             self._handles = [
@@ -177,6 +174,7 @@ class BodyScene:
                 )
                 for grip in hand.setup.shelf.grips
             ]
+        self._reach = [Reach(client.scene, pane, grip) for grip in hand.setup.shelf.grips]
         if len(hand.offsets) > 1:
             self._label(client.scene, pane)
 
@@ -185,11 +183,13 @@ class BodyScene:
         self._live.place(*kinematics(self._hand.model, self._data, frame.pose), self._offset)
         self._paint_buttons(self._live, frame.observation)
 
-    def ghost(self, goal: Goal, asked: frozenset[str], met: frozenset[str]) -> None:
+    def ghost(self, goal: Goal, query: Query, met: frozenset[str]) -> None:
         """Draw the goal, in the colours of what is asked and of what is so."""
-        if self._looks != (asked, met):
-            self._ghost.paint(asked, met)
-            self._looks = asked, met
+        if self._looks != (query, met):
+            self._ghost.paint(frozenset(term.name for term in query.terms), met)
+            self._looks = query, met
+        for reach in self._reach:
+            reach.draw(goal, query, met, self._offset)
         if self._pose is not None and np.array_equal(self._pose, goal.state):
             return
         self._pose = goal.state.copy()
@@ -208,89 +208,10 @@ class BodyScene:
         above = np.array([*self._hand.centre[:2], 0.95 if self._hand.size == 1.0 else 4.0])
         scene.add_label(f"/label/{pane}", name, position=above + self._offset)
 
-    def _paint_buttons(self, figure: _Figure, state: Floats) -> None:
+    def _paint_buttons(self, figure: Figure, state: Floats) -> None:
         if self._colours is None:
             return
         for button, handle in figure.buttons:
             group = self._layout.by_name.get(f"button{button}_state")
             if group is not None:
                 handle.color = self._colours[int(np.argmax(state[list(group.indices)]))]
-
-
-class _Figure:
-    """Bodies as frames with meshes in them."""
-
-    def __init__(
-        self, scene: viser.SceneApi, root: str, bodies: Sequence[Body], *, ghost: bool
-    ) -> None:
-        self._bodies = bodies
-        self._frames: list[Any] = []
-        self._skins: list[list[Any]] = []
-        self.buttons: list[tuple[int, Any]] = []
-        for body in bodies:
-            path = f"{root}/{body.index}"
-            self._frames.append(scene.add_frame(path, show_axes=False))
-            skins = []
-            for index, mesh in enumerate(body.meshes):
-                skin = scene.add_mesh_simple(
-                    f"{path}/{index}",
-                    mesh.vertices,
-                    mesh.faces,
-                    color=_IGNORED if ghost else mesh.colour,
-                    opacity=_IGNORED_OPACITY if ghost else None,
-                    scale=_HALO if ghost and body.small else 1.0,
-                    cast_shadow=False,
-                    receive_shadow=False,
-                    flat_shading=len(mesh.faces) < 50,
-                )
-                skins.append(skin)
-                if mesh.button is not None:
-                    self.buttons.append((mesh.button, skin))
-            self._skins.append(skins)
-        self._last: list[NDArray[np.float64] | None] = [None] * len(bodies)
-
-    def place(
-        self,
-        positions: NDArray[np.float64],
-        quaternions: NDArray[np.float64],
-        offset: NDArray[np.float64],
-    ) -> None:
-        """Put every body where it is; what has not moved is not sent."""
-        for number, (body, frame) in enumerate(zip(self._bodies, self._frames, strict=True)):
-            at = np.concatenate([positions[body.index] + offset, quaternions[body.index]])
-            last = self._last[number]
-            if last is not None and np.allclose(at, last, atol=1e-5):
-                continue
-            self._last[number] = at
-            frame.position, frame.wxyz = at[:3], at[3:]
-
-    def paint(self, asked: frozenset[str], met: frozenset[str]) -> None:
-        """Colour a ghost by what of it is asked for and so."""
-        for body, skins in zip(self._bodies, self._skins, strict=True):
-            wanted = body.groups & asked
-            colour = _IGNORED if not wanted else MET if wanted <= met else OPEN
-            for skin in skins:
-                skin.color = colour
-                skin.opacity = _ASKED_OPACITY if wanted else _IGNORED_OPACITY
-
-
-def new_data(model: Any) -> Any:  # noqa: ANN401 - MuJoCo's
-    """MuJoCo's data for a model, to compute where its bodies are."""
-    import mujoco
-
-    return mujoco.MjData(model)  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def kinematics(
-    model: Any,  # noqa: ANN401 - MuJoCo's
-    data: Any = None,  # noqa: ANN401
-    pose: Floats | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Positions `[bodies, 3]` and quaternions `[bodies, 4]` of all bodies in a pose `[Q]`."""
-    import mujoco
-
-    data = new_data(model) if data is None else data
-    if pose is not None:
-        data.qpos[:] = pose
-    mujoco.mj_kinematics(model, data)  # pyright: ignore[reportAttributeAccessIssue]
-    return data.xpos, data.xquat

@@ -14,6 +14,8 @@ from goalsets.play.setup import Setup, Support
 from goalsets.play.stage import View
 
 _GREEN, _AMBER, _RED, _GREY = "#15803d", "#b45309", "#b91c1c", "#6b7280"
+_ROWS = 9
+"""Requirements that a table has room for."""
 _BOX = "margin:0 .75em .5em;padding:.5em .7em;border-radius:6px;font-size:.85em;line-height:1.35"
 _TABLE = "width:100%;border-collapse:collapse;font-size:.8em;font-variant-numeric:tabular-nums"
 
@@ -73,16 +75,29 @@ def violations(views: Sequence[View], layout: StateLayout) -> str:
     """For each requirement how far it is from true; green where it is true."""
     names = [f"<th>{escape(v.name)}</th>" for v in views]
     head = "<th></th>" + ("".join(names) if len(views) > 1 else "<th>now</th>") + "<th>within</th>"
-    rows: list[str] = []
-    for terms in zip(*(view.violations() for view in views), strict=True):
-        group = layout.by_name.get(terms[0].name) or Group.loose(int(terms[0].name[1:-1]))
-        cells = "".join(_distance_cell(group, term) for term in terms)
-        within = "equal" if group.metric == "exact" else _amount(group, terms[0].tolerance)
+    found = list(zip(*(view.violations() for view in views), strict=True))
+    # What is not so yet goes first where there is no room for all.
+    order = sorted(found, key=lambda terms: all(bool(t.satisfied) for t in terms))
+    shown = found if len(found) <= _ROWS else order[:_ROWS]
+    rows = [_violation_row(terms, layout) for terms in shown]
+    if len(found) > _ROWS:
+        hidden = order[_ROWS:]
+        met = sum(all(bool(t.satisfied) for t in terms) for terms in hidden)
         rows.append(
-            f"<tr><td title='{escape(group.description)}'>{escape(terms[0].name)}</td>{cells}"
-            f"<td style='color:{_GREY}'>{within}</td></tr>"
+            f"<tr><td colspan='3' style='color:{_GREY}'>and {len(hidden)} more, {met} of them "
+            "satisfied</td></tr>"
         )
     return _table(head, rows)
+
+
+def _violation_row(terms: Sequence[Violation], layout: StateLayout) -> str:
+    group = layout.by_name.get(terms[0].name) or Group.loose(int(terms[0].name[1:-1]))
+    cells = "".join(_distance_cell(group, term) for term in terms)
+    within = "equal" if group.metric == "exact" else _amount(group, terms[0].tolerance)
+    return (
+        f"<tr><td title='{escape(group.description)}'>{escape(terms[0].name)}</td>{cells}"
+        f"<td style='color:{_GREY}'>{within}</td></tr>"
+    )
 
 
 def sources(goal: Goal) -> str:

@@ -1,0 +1,145 @@
+"""What is drawn of bodies: figures that move, their ghosts, and how near is near enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import viser
+from numpy.typing import NDArray
+
+from goalsets.core import Query
+from goalsets.play.goal import Goal
+from goalsets.play.grips import Grip
+from goalsets.play.shapes import Body, Colour
+from goalsets.play.world import Floats
+
+OPEN: Colour = (245, 158, 11)
+"""Asked for, and not so yet."""
+MET: Colour = (34, 160, 80)
+"""Asked for, and so."""
+_IGNORED: Colour = (140, 148, 160)
+_ASKED_OPACITY, _IGNORED_OPACITY, _REACH_OPACITY = 0.6, 0.07, 0.13
+_HALO = 1.08
+"""How much larger the ghost of an object is, to be seen when the object is there."""
+
+
+class Reach:
+    """How near is near enough: a ball around a place that is asked for, in a maze a disc."""
+
+    def __init__(self, scene: viser.SceneApi, pane: int, grip: Grip) -> None:
+        self._grip = grip
+        name = f"/reach/{pane}/{grip.name}"
+        look: dict[str, Any] = {
+            "color": OPEN,
+            "opacity": _REACH_OPACITY,
+            "cast_shadow": False,
+            "receive_shadow": False,
+            "visible": False,
+        }
+        if grip.planar:
+            self._ball: Any = scene.add_cylinder(name, radius=1.0, height=0.05, **look)
+        else:
+            self._ball = scene.add_icosphere(name, radius=1.0, subdivisions=2, **look)
+        self._last: tuple[Any, ...] = ()
+
+    def draw(
+        self, goal: Goal, query: Query, met: frozenset[str], offset: NDArray[np.float64]
+    ) -> None:
+        """Put it around the goal's place if that is asked for, as large as the tolerance."""
+        terms = {term.name: term for term in query.terms if term.whole}
+        term = terms.get(self._grip.position)
+        if term is None or not term.tolerance:
+            self._ball.visible = False
+            return
+        place = self._grip.place(goal.state) + offset
+        if self._grip.planar:
+            place[2] = 0.05
+        radius = term.tolerance / term.group.scale
+        new = (*place, radius, term.name in met)
+        self._ball.visible = True
+        if new != self._last:
+            self._last = new
+            self._ball.position = place
+            self._ball.scale = (radius, radius, 1.0 if self._grip.planar else radius)
+            self._ball.color = MET if term.name in met else OPEN
+
+
+class Figure:
+    """Bodies as frames with meshes in them."""
+
+    def __init__(
+        self, scene: viser.SceneApi, root: str, bodies: Sequence[Body], *, ghost: bool
+    ) -> None:
+        self._bodies = bodies
+        self._frames: list[Any] = []
+        self._skins: list[list[Any]] = []
+        self.buttons: list[tuple[int, Any]] = []
+        for body in bodies:
+            path = f"{root}/{body.index}"
+            self._frames.append(scene.add_frame(path, show_axes=False))
+            skins = []
+            for index, mesh in enumerate(body.meshes):
+                skin = scene.add_mesh_simple(
+                    f"{path}/{index}",
+                    mesh.vertices,
+                    mesh.faces,
+                    color=_IGNORED if ghost else mesh.colour,
+                    opacity=_IGNORED_OPACITY if ghost else None,
+                    scale=_HALO if ghost and body.small else 1.0,
+                    cast_shadow=False,
+                    receive_shadow=False,
+                    flat_shading=len(mesh.faces) < 50,
+                )
+                skins.append(skin)
+                if mesh.button is not None:
+                    self.buttons.append((mesh.button, skin))
+            self._skins.append(skins)
+        self._last: list[NDArray[np.float64] | None] = [None] * len(bodies)
+
+    def place(
+        self,
+        positions: NDArray[np.float64],
+        quaternions: NDArray[np.float64],
+        offset: NDArray[np.float64],
+    ) -> None:
+        """Put every body where it is; what has not moved is not sent."""
+        for number, (body, frame) in enumerate(zip(self._bodies, self._frames, strict=True)):
+            at = np.concatenate([positions[body.index] + offset, quaternions[body.index]])
+            last = self._last[number]
+            if last is not None and np.allclose(at, last, atol=1e-5):
+                continue
+            self._last[number] = at
+            frame.position, frame.wxyz = at[:3], at[3:]
+
+    def paint(self, asked: frozenset[str], met: frozenset[str]) -> None:
+        """Colour a ghost by what of it is asked for and so."""
+        for body, skins in zip(self._bodies, self._skins, strict=True):
+            wanted = body.groups & asked
+            colour = _IGNORED if not wanted else MET if wanted <= met else OPEN
+            for skin in skins:
+                skin.color = colour
+                skin.opacity = _ASKED_OPACITY if wanted else _IGNORED_OPACITY
+
+
+def new_data(model: Any) -> Any:  # noqa: ANN401 - MuJoCo's
+    """MuJoCo's data for a model, to compute where its bodies are."""
+    import mujoco
+
+    return mujoco.MjData(model)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def kinematics(
+    model: Any,  # noqa: ANN401 - MuJoCo's
+    data: Any = None,  # noqa: ANN401
+    pose: Floats | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Positions `[bodies, 3]` and quaternions `[bodies, 4]` of all bodies in a pose `[Q]`."""
+    import mujoco
+
+    data = new_data(model) if data is None else data
+    if pose is not None:
+        data.qpos[:] = pose
+    mujoco.mj_kinematics(model, data)  # pyright: ignore[reportAttributeAccessIssue]
+    return data.xpos, data.xquat

@@ -1,0 +1,145 @@
+"""The playground from end to end: a real browser, a real server, the shipped model."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from goalsets.play.scene import camera_of
+from tests.play.browser import CHROMIUM, FLAGS, Tab, colours, needs_browser, playground, project
+from tests.play.runs import tiny_run
+
+pytestmark = [
+    needs_browser,
+    pytest.mark.full,
+    pytest.mark.timeout(300),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def demo() -> Iterator[str]:
+    with playground("--sessions", "2") as url:
+        yield url
+
+
+def test_a_stranger_plays(browser: Any, demo: str) -> None:
+    tab = Tab(browser, demo).ready()
+    assert colours(tab.picture()) > 50
+    tab.sees("held-out state 0")
+    # A chip changes the text, the text changes the chips.
+    tab.chip("eff_pos").click()
+    tab.asks("eff_pos & block0_pos")
+    tab.say("cube_pose")
+    tab.asks("block0_pos & block0_yaw")
+    assert tab.chip("block0_yaw").inner_text().startswith("✓")
+    assert not tab.chip("eff_pos").inner_text().startswith("✓")
+    # A wrong text is explained, stays to be mended, and changes nothing.
+    tab.say("cube_poze")
+    tab.sees("unknown group 'cube_poze'")
+    tab.asks("cube_poze")
+    assert tab.chip("block0_yaw").inner_text().startswith("✓")
+    tab.say("block0_pos")
+    tab.asks("block0_pos")
+    assert tab.page.get_by_role("alert").count() == 0
+    # Run to success.
+    tab.button("max").click()
+    tab.button("Play").click()
+    tab.sees(re.compile("^Reached at step [1-9]"))
+    assert colours(tab.picture()) > 50
+    tab.sees(re.compile("the question holds now"))
+    # Change the question in the middle of an episode, which goes on.
+    tab.button("¼×").click()
+    tab.button("Play again").click()
+    tab.sees(re.compile(r"^step [1-9]\d* · the question does not"))
+    tab.chip("eff_pos").click()
+    tab.asks("eff_pos & block0_pos")
+    tab.sees("On its way")
+    tab.sees(re.compile(r"^step [1-9]\d* · "))
+    tab.button("Pause").click()
+    # Nothing was asked of anybody else: it works without the internet.
+    hosts = {url.split("/")[2] for url in tab.asked if "://" in url and url.startswith("http")}
+    assert hosts == {demo.removeprefix("http://")}
+    tab.page.close()
+
+
+def test_the_ghost_is_dragged_and_numbers_say_so(browser: Any, demo: str) -> None:
+    tab = Tab(browser, demo).ready()
+    tab.page.get_by_text("All its numbers, and where they are from").click()
+    tab.sees("0.00, 0.00")  # numbers are there
+    look, camera, fov = camera_of(panes=1)
+    cube = np.array([0.33, 0.0, 0.02])  # replaced by what the page says
+    text = tab.page.locator("tr", has_text="block0_pos").first.inner_text()
+    numbers = [float(v) for v in re.findall(r"-?\d+\.\d+", text)][:3]
+    cube = np.array(numbers) / 10 + np.array([0.425, 0.0, 0.0])
+    start = project(cube + [0.0, 0.0, 0.07], camera, look, tab.canvas(), fov)
+    tab.drag(start, (0.0, -60.0))
+    tab.sees("held-out state 0, changed")
+    tab.sees("dragged")
+    text = tab.page.locator("tr", has_text="block0_pos").first.inner_text()
+    lifted = [float(v) for v in re.findall(r"-?\d+\.\d+", text)][2]
+    assert lifted > numbers[2] + 0.2
+    tab.button("Another").click()
+    tab.sees(re.compile(r"held-out state \d+$"))
+    tab.page.close()
+
+
+def test_tabs_do_not_disturb_each_other_and_make_room(browser: Any, demo: str) -> None:
+    first, second = Tab(browser, demo).ready(), Tab(browser, demo).ready()
+    first.say("eff_pos")
+    first.asks("eff_pos")
+    assert second.field("As text").input_value() == "block0_pos"
+    second.button("Play").click()
+    second.sees(re.compile("^Reached at step"))
+    assert "step 0" in first.page.locator("[data-light]").inner_text()
+    third = Tab(browser, demo)
+    third.sees("This playground is full: 2 tabs play already")
+    second.page.close()
+    third.ready()  # the room that was left is taken
+    assert third.field("As text").input_value() == "block0_pos"
+    first.page.close()
+    third.page.close()
+
+
+def test_what_breaks_is_said_and_the_server_lives_on(browser: Any, tmp_path: Path) -> None:
+    run = tiny_run(tmp_path, "tabletop-single-v0", "gcbc")
+    weights = load_file(run.checkpoint)
+    broken = {
+        name: np.full_like(value, math.nan) if "actor" in name else value
+        for name, value in weights.items()
+    }
+    metadata = _metadata(run.checkpoint)
+    save_file(broken, run.checkpoint, metadata)
+    with playground(str(run.path), "--data", str(tmp_path / "tabletop-single-v0")) as url:
+        tab = Tab(browser, url).ready()
+        assert colours(tab.picture()) > 20  # in 2D
+        tab.button("Play").click()
+        tab.sees("the policy answered with numbers that are not finite")
+        tab.button("Reset").click()
+        tab.page.get_by_role("alert").wait_for(state="detached")
+        Tab(browser, url).ready().page.close()
+        tab.page.close()
+
+
+def _metadata(path: Path) -> dict[str, str]:
+    from safetensors import safe_open
+
+    with safe_open(path, framework="np") as file:
+        return file.metadata()
