@@ -28,7 +28,7 @@ FLAGS = [
     "--ignore-gpu-blocklist",
 ]
 SIZE = {"width": 1180, "height": 760}
-PATIENCE = 60_000
+PATIENCE = 40_000
 """Milliseconds: software draws the page, on a machine that may have other things to do."""
 
 needs_browser = pytest.mark.skipif(
@@ -100,6 +100,10 @@ class Tab:
             "text => [...document.querySelectorAll('input')].some(i => i.value === text)",
             arg=text,
         )
+
+    def is_content(self) -> None:
+        """Wait until it complains of nothing."""
+        self.page.locator("[data-problem]").first.wait_for(state="detached")
 
     def picture(self) -> np.ndarray:
         from PIL import Image

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -59,10 +60,9 @@ def play(
         print(f"{checkpoint}, trained on {checkpoint.config.task}")
     playground = Playground(setup, host=host, port=port, sessions=sessions)
     print(f"open {playground.url} in a browser; Ctrl-C ends it", flush=True)
-    try:
-        threading.Event().wait()
-    except KeyboardInterrupt:
-        pass
-    finally:
-        playground.close()
+    over = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: over.set())
+    over.wait()
+    playground.close()
     print("the playground has ended", flush=True)

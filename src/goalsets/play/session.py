@@ -68,8 +68,6 @@ class Session:
         self._commands: queue.SimpleQueue[_Order] = queue.SimpleQueue()
         self._closed = threading.Event()
         self._counted: Future[None] | None = None
-        self.steps_drawn = 0
-        """Moments that were sent to the page: what the benchmark counts."""
         self._thread = threading.Thread(
             target=self._run, name=f"session-{client.client_id}", daemon=True
         )
@@ -119,14 +117,13 @@ class Session:
             try:
                 order = self._commands.get(timeout=show.wait)
             except queue.Empty:
-                was_playing = show.playing
+                number, was_playing = show.number, show.playing
                 self._carry_out(show, page, _Order(Show.advance, None, draw=False))
                 now = time.perf_counter()
-                if was_playing and not show.playing:
+                if (was_playing and not show.playing) or show.number != number:
                     self._draw_all(show, page)
                 elif now >= scene_due:
                     page.draw_scene(show)
-                    self.steps_drawn += 1
                     scene_due = now + 1 / _SCENE_RATE
                     if now >= numbers_due:
                         page.draw_numbers(show)

@@ -77,7 +77,6 @@ class Show:
         self.recordings: deque[Recording] = deque(maxlen=MAX_RECORDINGS)
         self.replay: Replay | None = None
         """What is shown in place of the live episode."""
-        self._count = 0
         self._running = Recording(0, self.task_id, self.seed)
         self._rng = np.random.default_rng(0)
         self._due = 0.0
@@ -93,14 +92,18 @@ class Show:
         """Steps of the episode, on the stage that made the most."""
         return max(stage.steps for stage in self.stages)
 
+    @property
+    def number(self) -> int:
+        """How many episodes have started."""
+        return self._running.number
+
     def start(self, task_id: int | None = None, seed: int | None = None) -> None:
         """Start an episode, from the same start unless told otherwise."""
         self.leave()
         self.task_id = self.task_id if task_id is None else task_id
         self.seed = self.seed if seed is None else seed
         self._close_recording()
-        self._count += 1
-        self._running = Recording(self._count, self.task_id, self.seed)
+        self._running = Recording(self.number + 1, self.task_id, self.seed)
         for stage in self.stages:
             stage.start(self.task_id, self.seed)
         self.ending = None

@@ -46,7 +46,8 @@ def problem(text: str) -> str:
         shown += (
             f"<pre style='margin:.3em 0 0;overflow-x:auto'>{escape(chr(10).join(others))}</pre>"
         )
-    return f"<div role='alert' style='{_BOX};background:#fee2e2;color:{_RED}'>{shown}</div>"
+    look = f"{_BOX};background:#fee2e2;color:{_RED}"
+    return f"<div role='alert' data-problem='' style='{look}'>{shown}</div>"
 
 
 def light(views: Sequence[View], ending: str | None, playing: bool) -> str:
