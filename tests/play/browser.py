@@ -28,8 +28,10 @@ FLAGS = [
     "--ignore-gpu-blocklist",
 ]
 SIZE = {"width": 1180, "height": 760}
-PATIENCE = 40_000
-"""Milliseconds: software draws the page, on a machine that may have other things to do."""
+SHARPNESS = 0.3
+"""Pixels drawn for each of the scene's on the page: software draws them."""
+PATIENCE = 60_000
+"""Milliseconds: the machine may have other things to do."""
 
 needs_browser = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium is here; on Debian: apt install chromium"
@@ -71,7 +73,7 @@ class Tab:
         self.page.set_default_timeout(PATIENCE)
         self.asked: list[str] = []
         self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(url)
+        self.page.goto(f"{url}/?fixedDpr={SHARPNESS}")
 
     def ready(self) -> Tab:
         self.button("Play").wait_for()

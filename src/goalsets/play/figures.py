@@ -80,7 +80,7 @@ class Figure:
             path = f"{root}/{body.index}"
             self._frames.append(scene.add_frame(path, show_axes=False))
             skins = []
-            for index, mesh in enumerate(body.meshes):
+            for index, mesh in enumerate([body.ghost()] if ghost else body.meshes):
                 skin = scene.add_mesh_simple(
                     f"{path}/{index}",
                     mesh.vertices,

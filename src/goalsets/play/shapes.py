@@ -20,7 +20,7 @@ Colour = tuple[int, int, int]
 
 _VISIBLE = 3
 """Geoms of higher groups are for collisions, not for the eye."""
-_CELL = 0.0035
+_CELL, _GHOST_CELL = 0.004, 0.01
 """Metres: vertices of large meshes that are nearer than this become one."""
 _LARGE = 500
 """Vertices from which on a mesh is thinned."""
@@ -77,6 +77,17 @@ class Body:
     def small(self) -> bool:
         """Whether it is an object rather than a link: its ghost may hide inside it."""
         return len(self.meshes) == 1 or any(mesh.button is not None for mesh in self.meshes)
+
+    def ghost(self) -> Mesh:
+        """All of it as one mesh, coarser: it is seen through."""
+        counts = np.cumsum([0, *(len(mesh.vertices) for mesh in self.meshes)])
+        vertices = np.concatenate([mesh.vertices for mesh in self.meshes])
+        faces = np.concatenate(
+            [mesh.faces + first for mesh, first in zip(self.meshes, counts, strict=False)]
+        )
+        if len(vertices) > _LARGE:
+            vertices, faces = thinned(vertices, faces, _GHOST_CELL)
+        return Mesh(vertices, faces, self.meshes[0].colour)
 
 
 def bodies_of(model: Any, layout: StateLayout) -> list[Body]:  # noqa: ANN401 - MuJoCo's
