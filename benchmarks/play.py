@@ -1,0 +1,78 @@
+"""The playground as a browser sees it: simulation steps a second that arrive, and frames drawn.
+
+`goalsets play` in a process of its own, and a headless Chromium on the same cores that draws in
+software, in a window of 900 × 600. Where there is no Chromium there is nothing to measure.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.line import Line
+
+FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+SECONDS = 6.0
+"""At real time well short of the horizon of 200 steps, where the episode would end."""
+# Counts the animation frames in which something was drawn.
+COUNT = """
+window.drawn = 0; let tick = 0, last = -1;
+const draw = WebGL2RenderingContext.prototype.drawElements;
+WebGL2RenderingContext.prototype.drawElements = function (...all) {
+  if (tick !== last) { last = tick; window.drawn++; }
+  return draw.apply(this, all);
+};
+(function next() { tick++; requestAnimationFrame(next); })();
+"""
+
+
+def lines() -> Iterator[Line]:
+    """Yield the lines."""
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        print("play: no Chromium is here to measure with; on Debian: apt install chromium")
+        return
+    from playwright.sync_api import sync_playwright
+
+    command = [sys.executable, "-m", "goalsets", "play", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        url = next(f[1] for line in server.stdout if (f := re.search(r"open (\S+) in", line)))
+        try:
+            with sync_playwright() as driver:
+                browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
+                page = browser.new_page(viewport={"width": 900, "height": 600})
+                page.set_default_timeout(120_000)
+                page.add_init_script(COUNT)
+                page.goto(url)
+                page.get_by_text("Where it starts, when it stops").click()
+                page.locator("label", has_text="Stop when reached").click()
+                page.get_by_role("button", name="Play", exact=True).click()
+                steps, frames = watched(page)
+                yield Line("play, cube task in real time: steps shown", steps, "steps/s", 15.0)
+                yield Line("  frames drawn by software", frames, "frames/s")
+                browser.close()
+        finally:
+            server.terminate()
+
+
+def watched(page: Any) -> tuple[float, float]:
+    """Steps and frames a second, as the page shows them."""
+    page.wait_for_timeout(2_000)
+    start, first, drawn = time.perf_counter(), step(page), page.evaluate("window.drawn")
+    page.wait_for_timeout(1_000 * SECONDS)
+    seconds = time.perf_counter() - start
+    steps = step(page) - first
+    return steps / seconds, (page.evaluate("window.drawn") - drawn) / seconds
+
+
+def step(page: Any) -> int:
+    """The step that the light tells."""
+    found = re.search(r"step (\d+) ·", page.locator("[data-light]").first.inner_text())
+    assert found is not None
+    return int(found[1])
