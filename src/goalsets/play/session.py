@@ -118,7 +118,8 @@ class Session:
                 order = self._commands.get(timeout=show.wait)
             except queue.Empty:
                 number, was_playing = show.number, show.playing
-                self._carry_out(show, page, _Order(Show.advance, None, draw=False))
+                if not self._carry_out(show, page, _Order(Show.advance, None, draw=False)):
+                    continue  # the page says why, and drawing it anew would wipe that out
                 now = time.perf_counter()
                 if (was_playing and not show.playing) or show.number != number:
                     self._draw_all(show, page)
@@ -131,8 +132,8 @@ class Session:
             else:
                 self._carry_out(show, page, order)
 
-    def _carry_out(self, show: Show, page: Page, order: _Order) -> None:
-        """Run a command; if it fails, say so on the page."""
+    def _carry_out(self, show: Show, page: Page, order: _Order) -> bool:
+        """Run a command, and return whether it worked; if not, say so on the page."""
         try:
             order.command(show)
         except GoalsetsError as error:
@@ -143,11 +144,12 @@ class Session:
         else:
             if order.draw:
                 self._draw_all(show, page)
-            return
+            return True
         if order.complain is None:  # not refused but broken: let time stand
             show.pause()
         self._draw_all(show, page)
         (order.complain or page.complain)(why)
+        return False
 
     def _draw_all(self, show: Show, page: Page) -> None:
         page.draw(show)
