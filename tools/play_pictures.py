@@ -27,7 +27,7 @@ def main() -> None:
     """Take all pictures."""
     with tab("demo") as page:
         page.get_by_role("button", name=re.compile("^eff_pos ·")).click()
-        page.get_by_text("eff_pos").first.wait_for()
+        page.get_by_role("button", name=re.compile("^✓ eff_pos")).wait_for()
         keep(page, "play.png")
         ask(page, "block0_pos")
         play(page)
