@@ -35,10 +35,6 @@ def main() -> None:
         ask(page, "cube_poze")
         page.locator("[data-problem]").first.wait_for()
         keep(page, "play-question.png", {"x": 0, "y": 60, "width": 332, "height": 700})
-    with tab("demo", "demo") as page:
-        ask(page, "ee_pose")
-        play(page)
-        keep(page, "play-compare.png")
 
 
 @contextlib.contextmanager
@@ -79,10 +75,10 @@ def play(page: Page) -> None:
 
 
 def keep(page: Page, name: str, clip: dict[str, float] | None = None) -> None:
-    """Write a picture with few colours: it is small then, and looks the same."""
+    """Write a picture."""
     page.wait_for_timeout(4_000)
     seen = Image.open(io.BytesIO(page.screenshot(clip=clip))).convert("RGB")
-    seen.quantize(200, dither=Image.Dither.NONE).save(ASSETS / name, optimize=True)
+    seen.save(ASSETS / name, optimize=True)
     print(ASSETS / name, (ASSETS / name).stat().st_size // 1000, "kB")
 
 
