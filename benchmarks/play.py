@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.line import Line
+from benchmarks.server import serving
 
 FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 SECONDS = 6.0
@@ -39,26 +38,19 @@ def lines() -> Iterator[Line]:
         return
     from playwright.sync_api import sync_playwright
 
-    command = [sys.executable, "-m", "goalsets", "play", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdout is not None
-        url = next(f[1] for line in server.stdout if (f := re.search(r"open (\S+) in", line)))
-        try:
-            with sync_playwright() as driver:
-                browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
-                page = browser.new_page(viewport={"width": 900, "height": 600})
-                page.set_default_timeout(120_000)
-                page.add_init_script(COUNT)
-                page.goto(url)
-                page.get_by_text("Where it starts, when it stops").click()
-                page.locator("label", has_text="Stop when reached").click()
-                page.get_by_role("button", name="Play", exact=True).click()
-                steps, frames = watched(page)
-                yield Line("play, cube task in real time: steps shown", steps, "steps/s", 15.0)
-                yield Line("  frames drawn by software", frames, "frames/s")
-                browser.close()
-        finally:
-            server.terminate()
+    with serving("play", says=r"open (\S+) in") as url, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
+        page = browser.new_page(viewport={"width": 900, "height": 600})
+        page.set_default_timeout(120_000)
+        page.add_init_script(COUNT)
+        page.goto(url)
+        page.get_by_text("Where it starts, when it stops").click()
+        page.locator("label", has_text="Stop when reached").click()
+        page.get_by_role("button", name="Play", exact=True).click()
+        steps, frames = watched(page)
+        yield Line("play, cube task in real time: steps shown", steps, "steps/s", 15.0)
+        yield Line("  frames drawn by software", frames, "frames/s")
+        browser.close()
 
 
 def watched(page: Any) -> tuple[float, float]:

@@ -12,12 +12,13 @@ import sys
 import tempfile
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from benchmarks.line import Line
 from benchmarks.rollout import untrained
+from benchmarks.server import serving
 
 SESSIONS, RATE = 4, 200
 REQUESTS = 100_000
@@ -25,7 +26,7 @@ REQUESTS = 100_000
 
 def lines() -> Iterator[Line]:
     """Yield the lines."""
-    with tempfile.TemporaryDirectory() as place, serving(untrained(Path(place))) as url:
+    with tempfile.TemporaryDirectory() as place, _serving(Path(place)) as url:
         paced = load(url, "paced", SESSIONS, RATE, 20)
         what = f"serve, {SESSIONS} sessions at {RATE} Hz: round trip"
         yield Line(f"{what}, median", 1e3 * paced["median"], "ms", 1.5, at_most=True)
@@ -50,23 +51,8 @@ def lines() -> Iterator[Line]:
         yield Line("  of that in the second half", late, "MiB", 0.5, at_most=True)
 
 
-@contextmanager
-def serving(run: Path, *options: str) -> Iterator[str]:
-    """A server in a process of its own; gives its URL, and ends it."""
-    command = [sys.executable, "-m", "goalsets", "serve", f"robot={run}", "--port", "0", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        try:
-            for line in process.stdout:
-                found = re.search(r"serving on (\S+);", line)
-                if found:
-                    yield found[1]
-                    break
-            else:
-                raise RuntimeError("the server did not start")
-        finally:
-            process.terminate()
-            process.wait(30)
+def _serving(place: Path) -> AbstractContextManager[str]:
+    return serving("serve", f"robot={untrained(place)}", says=r"serving on (\S+);")
 
 
 def load(url: str, kind: str, sessions: int, rate: float, amount: int) -> dict[str, Any]:

@@ -4,24 +4,23 @@
 
 A tab of the playground keeps going as fast as it can, with a new goal after each episode; every
 minute the question changes, and each fifth minute a recording is shown again. Resident memory of
-the server and the page's own heap are written down every ten seconds. At the end: how much they
-grew between the first third and the last.
+the server and the page's own heap are written down every ten seconds (seconds, MB, MB, episodes).
+At the end: how much they grew between the first third and the last.
 """
 
 import argparse
-import csv
+import itertools
 import os
 import re
 import statistics
-import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playground_tab import Tab, open_tab
+from playwright.sync_api import Page
 
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 QUESTIONS = ("cube_pos", "ee_pos", "ee_pose", "cube_pose", "airborne_cube_pos", "all")
 EVERY = 10.0
 
@@ -31,62 +30,41 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("-o", "--output", type=Path, default=Path("soak.csv"))
-    parser.add_argument("--chromium", default=CHROMIUM)
     options = parser.parse_args()
-    command = [sys.executable, "-m", "goalsets", "play", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-        try:
-            rows = play(server, options)
-        finally:
-            server.terminate()
+    with open_tab(size={"width": 860, "height": 500}) as tab, options.output.open("w") as file:
+        rows: list[dict[str, float]] = []
+        for row in play(tab, options.minutes):
+            rows.append(row)
+            print(*row.values(), sep=",", file=file, flush=True)
     return report(rows)
 
 
-def play(server: subprocess.Popen[str], options: argparse.Namespace) -> list[dict[str, float]]:
-    """Have a tab play, and measure until time is up."""
-    assert server.stdout is not None
-    url = next(found[1] for line in server.stdout if (found := re.search(r"open (\S+) in", line)))
-    with sync_playwright() as driver, options.output.open("w", newline="") as file:
-        browser = driver.chromium.launch(executable_path=options.chromium, args=FLAGS)
-        page = browser.new_page(viewport={"width": 860, "height": 500})
-        page.set_default_timeout(300_000)
-        page.goto(url)
-        page.get_by_role("button", name="max", exact=True).click()
-        page.get_by_text("Where it starts, when it stops").click()
-        page.locator("label", has_text="Keep going").click()
-        page.get_by_role("button", name="Play", exact=True).click()
-        writer = csv.DictWriter(file, ["seconds", "server_mb", "page_mb", "episodes"])
-        writer.writeheader()
-        rows: list[dict[str, float]] = []
-        start = time.monotonic()
-        while (passed := time.monotonic() - start) < 60 * options.minutes:
-            if len(rows) % 6 == 5:
-                ask(page, QUESTIONS[len(rows) // 6 % len(QUESTIONS)])
-            if len(rows) % 30 == 29:
-                page.get_by_role("button", name="Replay", exact=True).click()
-                page.wait_for_timeout(3000)
-                page.get_by_role("button", name="Back to live", exact=True).click()
-                page.get_by_role("button", name=re.compile("^Play")).first.click()
-            row = {
-                "seconds": round(passed, 1),
-                "server_mb": round(resident(server.pid), 1),
-                "page_mb": round(heap(page), 1),
-                "episodes": episodes(page),
-            }
-            rows.append(row)
-            writer.writerow(row)
-            file.flush()
-            page.wait_for_timeout(1000 * EVERY)
-        browser.close()
-    return rows
-
-
-def ask(page: Page, text: str) -> None:
-    """Type a question."""
-    named = page.locator("label", has_text=re.compile("^As text$"))
-    field = named.locator("xpath=ancestor::*[.//input][1]//input")
-    field.fill(text)
-    field.press("Enter")
+def play(tab: Tab, minutes: float) -> Iterator[dict[str, float]]:
+    """Have a tab play until time is up; yield a row whenever it was measured."""
+    page = tab.page
+    tab.press("max")
+    page.get_by_text("Where it starts, when it stops").click()
+    page.locator("label", has_text="Keep going").click()
+    tab.press("Play")
+    start = time.monotonic()
+    for turn in itertools.count(1):
+        passed = time.monotonic() - start
+        if passed >= 60 * minutes:
+            return
+        if turn % 6 == 0:
+            tab.ask(QUESTIONS[turn // 6 % len(QUESTIONS)])
+        if turn % 30 == 0:
+            tab.press("Replay")
+            page.wait_for_timeout(3000)
+            tab.press("Back to live")
+            page.get_by_role("button", name=re.compile("^Play")).first.click()
+        yield {
+            "seconds": round(passed, 1),
+            "server_mb": round(resident(tab.server), 1),
+            "page_mb": round(heap(page), 1),
+            "episodes": episodes(page),
+        }
+        page.wait_for_timeout(1000 * EVERY)
 
 
 def episodes(page: Page) -> int:

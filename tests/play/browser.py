@@ -5,17 +5,17 @@ from __future__ import annotations
 import contextlib
 import io
 import math
-import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+
+from tests.processes import started
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -41,28 +41,10 @@ needs_browser = pytest.mark.skipif(
 @contextlib.contextmanager
 def playground(*words: str) -> Iterator[str]:
     """`goalsets play` as a user runs it, on a free port; it must end in order at Ctrl-C."""
-    command = [sys.executable, "-m", "goalsets", "play", *words, "--port", "0"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        try:
-            for line in process.stdout:
-                found = re.search(r"open (\S+) in a browser", line)
-                if found:
-                    yield found[1]
-                    break
-            else:
-                raise AssertionError(process.stderr.read())
-        except BaseException:
-            process.kill()
-            raise
-        process.send_signal(signal.SIGINT)
-        out, errors = process.communicate(timeout=30)
-        assert process.returncode == 0, errors
-        assert "the playground has ended" in out
+    says, one = r"open (\S+) in a browser", {"OMP_NUM_THREADS": "1"}
+    with started("play", *words, says=says, stop=signal.SIGINT, variables=one) as server:
+        yield server.url
+    assert "the playground has ended" in server.out
 
 
 class Tab:
@@ -90,8 +72,7 @@ class Tab:
         return named.locator("xpath=ancestor::*[.//input][1]//input")
 
     def say(self, text: str) -> None:
-        self.field("As text").fill(text)
-        self.field("As text").press("Enter")
+        self.type("As text", text)
 
     def sees(self, text: str | re.Pattern[str]) -> None:
         self.page.get_by_text(text).first.wait_for()
@@ -106,6 +87,22 @@ class Tab:
     def is_content(self) -> None:
         """Wait until it complains of nothing."""
         self.page.locator("[data-problem]").first.wait_for(state="detached")
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose from a dropdown."""
+        self.page.get_by_role("combobox", name=label, exact=True).click()
+        self.page.get_by_role("option", name=option, exact=True).click()
+
+    def type(self, label: str, text: str) -> None:
+        self.field(label).fill(text)
+        self.field(label).press("Enter")
+
+    def shows(self, least: int) -> None:
+        """Wait until the scene is drawn: its picture has more colours than an empty page."""
+        until = time.monotonic() + PATIENCE / 1000
+        while (seen := colours(self.picture())) <= least:
+            assert time.monotonic() < until, f"only {seen} colours are to be seen"
+            self.page.wait_for_timeout(500)
 
     def picture(self) -> np.ndarray:
         from PIL import Image

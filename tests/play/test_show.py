@@ -11,6 +11,7 @@ import pytest
 from goalsets import Query
 from goalsets.play import words
 from goalsets.play.goal import Goal
+from goalsets.play.panels.insight import curves_of
 from goalsets.play.setup import Setup
 from goalsets.play.show import MAX_RECORDINGS, Show
 from goalsets.play.stage import MAX_FRAMES
@@ -176,6 +177,22 @@ def test_two_checkpoints_play_side_by_side(two: Setup) -> None:
     table = words.violations(views, two.task.layout)
     assert "gcdl" in table
     assert "gcbc" in table
+    show.close()
+
+
+def test_curves_are_numbers_also_where_a_stage_is_done_or_predicts_nothing(two: Setup) -> None:
+    show = Show(two)
+    show.stages[1].push(np.random.default_rng(0))
+    reach(show)  # the first stage is there already; the second's block was pushed away
+    for _ in range(3):
+        show.step()
+    assert [stage.steps for stage in show.stages] == [0, 3]
+    steps, curves = curves_of(show, [("the question", show.question.query)])
+    assert list(curves) == ["gcdl: the question"]
+    curve = curves["gcdl: the question"]
+    np.testing.assert_array_equal(steps, np.arange(4.0))
+    assert len(curve) == 4
+    assert np.isfinite(curve).all()
     show.close()
 
 

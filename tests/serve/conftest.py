@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
+import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from goalsets.serve.client import Client
 from goalsets.serve.models import Model, open_models
 from goalsets.train.run import Run
 from tests.evaluate.conftest import make_run, make_store
+from tests.processes import started
 
 SMALL = {"hidden": 32, "steps": 6, "batch_size": 16}
 
@@ -50,29 +50,9 @@ class Server:
 @contextlib.contextmanager
 def start(*words: str, **variables: str) -> Iterator[Server]:
     """`goalsets serve` as a user runs it, on a free port; it must end in order."""
-    command = [sys.executable, "-m", "goalsets", "serve", *words, "--port", "0"]
-    environment = {**os.environ, **variables}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        try:
-            for line in process.stdout:
-                found = re.search(r"serving on (\S+);", line)
-                if found:
-                    yield Server(found[1], process)
-                    break
-            else:
-                raise AssertionError(process.stderr.read())
-        except BaseException:
-            process.kill()
-            raise
-        if process.poll() is None:
-            process.terminate()
-        errors = process.communicate(timeout=30)[1]
-        assert process.returncode == 0, errors
-        assert "Traceback" not in errors, errors
+    says = r"serving on (\S+);"
+    with started("serve", *words, says=says, stop=signal.SIGTERM, variables=variables) as server:
+        yield Server(server.url, server.process)
 
 
 @pytest.fixture(scope="session")

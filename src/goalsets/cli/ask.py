@@ -56,6 +56,7 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     if sys.platform == "linux" and not os.environ.get("DISPLAY"):
         os.environ.setdefault("MUJOCO_GL", "egl")
     from goalsets.core import GoalSet, Query
+    from goalsets.data.find import find_store_if_any
     from goalsets.envs.tasks import TASKS
     from goalsets.evaluate.ask import ask as run_question
     from goalsets.evaluate.ask import check_task
@@ -67,7 +68,7 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     task, layout = opened.config.task, opened.frame.layout
     check_task(task)
     asked = Query.parse(query, layout)
-    store = _store(task, data)
+    store = find_store_if_any(task, data)
     env = make_environment(TASKS[task])
     finder = GoalFinder(
         layout,
@@ -89,18 +90,6 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     answer = run_question(camera or env, policy, goals, task=task, task_id=task_id, seed=seed)
     _say_after(answer, goals, task_id, seed)
     _write(place, answer, goals, opened, camera)
-
-
-def _store(task: str, data: Path | None) -> Store | None:
-    from goalsets.cli.stores import find_store
-    from goalsets.core import GoalsetsError
-
-    try:
-        return find_store(task, data)
-    except GoalsetsError:
-        if data is not None:
-            raise
-        return None
 
 
 def _bank(store: Store | None, run: Run) -> Any:  # noqa: ANN401 - an array

@@ -44,6 +44,16 @@ def find_store(
     )
 
 
+def find_store_if_any(task: str, data: Path | None = None) -> Store | None:
+    """Open the store that was named, or the task's own if it is there."""
+    try:
+        return find_store(task, data)
+    except GoalsetsError:
+        if data is not None:
+            raise
+        return None
+
+
 def _make_tabletop(task: str, path: Path, say: Callable[[str], None]) -> Store:
     """Collect the tabletop's data: it takes seconds."""
     from goalsets.data.writer import write_store

@@ -120,7 +120,8 @@ class Playground:
             session.close()
             log.info("tab %d has gone; %d play", client.client_id, len(self.sessions))
             if self._waiting:
-                _, (next_client, told) = self._waiting.popitem()
+                first_come = next(iter(self._waiting))
+                next_client, told = self._waiting.pop(first_come)
                 told.remove()
                 self._open(next_client)
 

@@ -31,14 +31,18 @@ _ARM_HANDLE, _MAZE_HANDLE = 0.1, 2.5
 """Lengths of a handle's arrows, in metres."""
 _FOV = math.radians(45)
 _PANE_GAP = 1.15
-_ARM_WIDTH = 1.2
+_ARM_WIDTH = 0.9
 """Metres that an arm takes up beside another."""
 
 
 def camera_of(panes: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
     """Before arms: what the camera looks at, where it is, and its field of view."""
-    look = np.array([0.25, 0.0, 0.24])
-    return look, look + np.array([1.35, 0.75, 0.62]) * (1.0 if panes == 1 else 1.7), _FOV
+    if panes == 1:
+        look = np.array([0.25, 0.0, 0.24])
+        return look, look + np.array([1.35, 0.75, 0.62]), _FOV
+    # From straight ahead, so that no arm stands before another, and between the page's panels.
+    look = np.array([0.25, 0.0, 0.28])
+    return look, look + np.array([2.4, 0.0, 0.9]), _FOV
 
 
 class Stagehand:
@@ -59,10 +63,17 @@ class Stagehand:
 
     @property
     def offsets(self) -> list[NDArray[np.float64]]:
-        """Where each checkpoint's pane begins: side by side."""
-        apart = _PANE_GAP * (self.size if self._maze else _ARM_WIDTH)
+        """Where each checkpoint's pane begins: side by side, for the camera from left to right."""
+        apart = -_PANE_GAP * self.size if self._maze else _PANE_GAP * _ARM_WIDTH
         count = len(self.setup.checkpoints)
         return [np.array([0.0, apart * (i - (count - 1) / 2), 0.0]) for i in range(count)]
+
+    @property
+    def title_place(self) -> NDArray[np.float64]:
+        """Where a pane's name hangs: above an arm, or over a maze's far wall."""
+        if not self._maze:
+            return np.array([0.0, 0.0, 0.9])
+        return self.centre + np.array([self.size / 2, 0.0, 4.0])
 
     @property
     def _maze(self) -> bool:
@@ -118,7 +129,7 @@ class Stagehand:
         panes = len(self.setup.checkpoints)
         camera = server.initial_camera
         if self._maze:
-            away = self.size * (1.35 if panes == 1 else 2.3)
+            away = self.size * (1.35 if panes == 1 else 3.2)
             camera.position = tuple(self.centre + np.array([-0.42, 0.0, 0.91]) * away)
             camera.look_at = tuple(self.centre)
         else:
@@ -205,8 +216,7 @@ class BodyScene:
 
     def _label(self, scene: viser.SceneApi, pane: int) -> None:
         name = self._hand.setup.checkpoints[pane].name
-        above = np.array([*self._hand.centre[:2], 0.95 if self._hand.size == 1.0 else 4.0])
-        scene.add_label(f"/label/{pane}", name, position=above + self._offset)
+        scene.add_label(f"/label/{pane}", name, position=self._hand.title_place + self._offset)
 
     def _paint_buttons(self, figure: Figure, state: Floats) -> None:
         if self._colours is None:

@@ -7,6 +7,7 @@ locks.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from goalsets.core import GoalSet, GoalsetsError
-from goalsets.data.find import find_store
+from goalsets.data.find import find_store_if_any
 from goalsets.data.store import Store
 from goalsets.envs.tasks import TASKS, Task
 from goalsets.evaluate.ask import check_task, distance_unit, doubts, support
@@ -26,6 +27,7 @@ from goalsets.train.config import TrainConfig
 from goalsets.train.run import Run
 
 MAX_CHECKPOINTS = 2
+_DIGEST = re.compile(r"-[0-9a-f]{8}(?=-s\d+$)")
 _BANK_ROWS = 2_000
 """Held-out states to choose from: more than anybody pages through."""
 
@@ -110,7 +112,7 @@ def open_setup(
     check_task(first.config.task)
     _check_comparable(opened)
     task = dataclasses.replace(TASKS[first.config.task], layout=first.frame.layout)
-    store = _find_store(task.name, data)
+    store = find_store_if_any(task.name, data)
     names = _names(opened)
     checkpoints = []
     for run, name in zip(opened, names, strict=True):
@@ -137,20 +139,12 @@ def _check_comparable(runs: Sequence[Run]) -> None:
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """By directory; those that are called the same get a number."""
+    """By directory, without the digits by which a sweep tells its runs apart, if that is enough."""
     names = [run.path.name for run in runs]
-    if len(set(names)) == len(names):
-        return names
+    for candidates in ([_DIGEST.sub("", name) for name in names], names):
+        if len(set(candidates)) == len(candidates):
+            return candidates
     return [f"{name} {number}" for number, name in enumerate(names, start=1)]
-
-
-def _find_store(task: str, data: Path | None) -> Store | None:
-    try:
-        return find_store(task, data)
-    except GoalsetsError:
-        if data is not None:
-            raise
-        return None
 
 
 def _bank(runs: Sequence[Run], store: Store | None) -> tuple[np.ndarray, str]:

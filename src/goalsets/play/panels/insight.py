@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from goalsets.core import Query
 from goalsets.play.panels.desk import Desk
@@ -38,7 +40,9 @@ class InsightPanel:
                         desk.changes(box, self._compare(ready.name, ready.text))
             else:
                 self._plot_place = None
-                gui.add_html(note("This learner predicts no distances."))
+                one = len(setup.checkpoints) == 1
+                who = "This learner predicts" if one else "These learners predict"
+                gui.add_html(note(f"{who} no distances."))
         with gui.add_folder("What the data says of the question"):
             self._support = gui.add_html(support(None))
 
@@ -59,18 +63,8 @@ class InsightPanel:
         named = [("the question", asked), *((n, q) for n, q in self._others if q != asked)]
         for stage in show.stages:
             stage.keep_curves({query for _, query in named})
-        labels: list[str] = []
-        curves: list[Any] = []
-        for number, found in enumerate(show.curves([query for _, query in named])):
-            prefix = f"{show.stages[number].checkpoint.name}: " if len(show.stages) > 1 else ""
-            labels += [prefix + name for name, _ in named]
-            curves += found
-        length = max(len(curve) for curve in curves)
-        last = show.steps if show.replay is None else show.replay.recording.steps
-        steps = np.arange(last - length + 1, last + 1, dtype=np.float64)
-        # A stage that is done stays where it is: its curve ends earlier than another's.
-        data = tuple(np.pad(c, (0, length - len(c)), constant_values=np.nan) for c in curves)
-        self._put_curves((steps, *data), tuple(labels))
+        steps, curves = curves_of(show, named)
+        self._put_curves((steps, *curves.values()), tuple(curves))
 
     def _put_curves(self, data: tuple[Any, ...], labels: tuple[str, ...]) -> None:
         if self._curves is not None and labels == self._shape:
@@ -79,18 +73,19 @@ class InsightPanel:
         if self._curves is not None:
             self._curves.remove()
         self._shape = labels
-        per_stage = len(labels) // len(self._desk.setup.checkpoints)
+        telling = [c for c in self._desk.setup.checkpoints if c.tells_distance]
+        per_stage = len(labels) // len(telling)
         series: list[dict[str, Any]] = [{"label": "step"}]
         for number, label in enumerate(labels):
             series.append(
                 {
                     "label": label,
-                    "stroke": _COLOURS[number % per_stage % len(_COLOURS)],
+                    "stroke": _COLOURS[number % len(_COLOURS)],
                     "dash": _DASHES[number // per_stage % 2],
                     "width": 2,
                 }
             )
-        unit = self._desk.setup.checkpoints[0].unit
+        unit = " or ".join(dict.fromkeys(checkpoint.unit for checkpoint in telling))
         assert self._plot_place is not None
         with self._plot_place:
             self._curves = self._desk.gui.add_uplot(
@@ -111,3 +106,22 @@ class InsightPanel:
                 self._others.append((name, query))
 
         return choose
+
+
+def curves_of(
+    show: Show, named: Sequence[tuple[str, Query]]
+) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+    """Steps `[T]`, and by name predicted distances `[T]`, of the stages that predict any."""
+    found = show.curves([query for _, query in named])
+    length = max(len(curve) for told in found for curve in told)
+    curves: dict[str, NDArray[np.float64]] = {}
+    for stage, told in zip(show.stages, found, strict=True):
+        if stage.checkpoint.tells_distance:
+            prefix = f"{stage.checkpoint.name}: " if len(show.stages) > 1 else ""
+            for (name, _), curve in zip(named, told, strict=True):
+                # A stage that is done stays as it is, while another goes on. (A gap would be no
+                # number, and the plot finds no scale for those.)
+                padded = np.pad(curve, (0, length - len(curve)), mode="edge")
+                curves[prefix + name] = padded.astype(np.float64)
+    last = show.steps if show.replay is None else show.replay.recording.steps
+    return np.arange(last - length + 1, last + 1, dtype=np.float64), curves
