@@ -60,8 +60,9 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     from goalsets.envs.tasks import TASKS
     from goalsets.evaluate.ask import ask as run_question
     from goalsets.evaluate.ask import check_task
+    from goalsets.evaluate.camera import make_filmed
     from goalsets.evaluate.goals import GoalFinder, edit_goal
-    from goalsets.evaluate.start import make_environment, start_episode
+    from goalsets.evaluate.start import start_episode
     from goalsets.train.run import Run
 
     opened = Run.open(run)
@@ -69,7 +70,7 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     check_task(task)
     asked = Query.parse(query, layout)
     store = find_store_if_any(task, data)
-    env = make_environment(TASKS[task])
+    env = make_filmed(TASKS[task])
     finder = GoalFinder(
         layout,
         lambda wanted: start_episode(env, wanted, seed)[1],

@@ -149,10 +149,10 @@ def _draw(run: Run, questions: dict[str, list[EpisodeSpec]], path: Path) -> None
     from goalsets.core import GoalSet, Query
     from goalsets.envs.tasks import TASKS
     from goalsets.evaluate.ask import ask
-    from goalsets.evaluate.camera import Camera, CameraError
-    from goalsets.evaluate.start import make_environment, start_episode
+    from goalsets.evaluate.camera import Camera, CameraError, make_filmed
+    from goalsets.evaluate.start import start_episode
 
-    env = make_environment(TASKS[TASK])
+    env = make_filmed(TASKS[TASK])
     policy, _ = run.load()
     figure, axes = plt.subplots(len(questions), _PICTURES, figsize=(2.2 * _PICTURES, 7.4))
     for row, (text, asked) in zip(axes, questions.items(), strict=True):

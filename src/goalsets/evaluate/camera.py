@@ -19,16 +19,25 @@ from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError, Query
 from goalsets.envs.tabletop import TabletopEnv, render_state
+from goalsets.envs.tasks import Task
 from goalsets.evaluate.poses import put_state, show_goal
-from goalsets.evaluate.start import start_episode
+from goalsets.evaluate.start import make_environment, start_episode
 
 Picture = NDArray[np.uint8]
 
 FRAMES = 100
 """How many pictures a film has: rendering in software takes a fifth of a second each."""
+SIDE = 400
+"""Pixels of a picture's sides. In software, a scene's shapes cost more than its pixels do."""
 _RATE = 15
-_CAPTION = 20
+_CAPTION, _FONT = 24, 14
 _BORDER = 2
+
+
+def make_filmed(task: Task) -> Any:  # noqa: ANN401 - a Gymnasium environment
+    """Create a task's environment with pictures that are large enough to look at."""
+    size = {} if task.family == "tabletop" else {"width": SIDE, "height": SIDE}
+    return make_environment(task, **size)
 
 
 class CameraError(GoalsetsError):
@@ -106,7 +115,7 @@ def picture_of_goal(env: gymnasium.Env[Any, Any], goal: NDArray[Any], query: Que
             f"nothing can be drawn here: MuJoCo finds no OpenGL ({type(error).__name__}: "
             f"{error}). Without a display, set MUJOCO_GL=egl, or MUJOCO_GL=osmesa."
         ) from None
-    return np.array(seen)[::3, ::3]
+    return np.array(seen)[::4, ::4]
 
 
 def lay_in(picture: Picture, inset: Picture) -> None:
@@ -119,13 +128,14 @@ def lay_in(picture: Picture, inset: Picture) -> None:
 
 def with_caption(picture: Picture, text: str) -> Picture:
     """A picture with a line of text below it."""
-    from PIL import Image, ImageDraw
+    from PIL import Image, ImageDraw, ImageFont
 
     height, width = picture.shape[:2]
     # Encoders want even numbers of pixels.
     canvas = Image.new("RGB", (width + width % 2, height + height % 2 + _CAPTION), "white")
     canvas.paste(Image.fromarray(picture), (0, 0))
-    ImageDraw.Draw(canvas).text((4, canvas.height - _CAPTION + 4), text, fill="black")
+    font = ImageFont.load_default(_FONT)
+    ImageDraw.Draw(canvas).text((6, canvas.height - _CAPTION + 3), text, fill="black", font=font)
     return np.asarray(canvas)
 
 

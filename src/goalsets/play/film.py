@@ -17,6 +17,7 @@ from goalsets.evaluate.camera import (
     FRAMES,
     Picture,
     lay_in,
+    make_filmed,
     picture_of_goal,
     with_caption,
     write_film,
@@ -99,7 +100,7 @@ class Filmer:
         import mujoco
 
         if self._world is None:
-            self._world = World(self._task)
+            self._world = World(self._task, make_filmed(self._task))
         env: Any = self._world.env
         if self._inset is None or self._inset[0] is not cue:
             with STARTING:

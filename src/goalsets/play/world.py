@@ -47,12 +47,17 @@ class WorldError(GoalsetsError):
 
 
 class World:
-    """One environment that is started, stepped, pushed and looked at."""
+    """One environment that is started, stepped, pushed and looked at.
 
-    def __init__(self, task: Task) -> None:
+    Args:
+        task: Of which world.
+        env: Its environment; by default a new one.
+    """
+
+    def __init__(self, task: Task, env: Any = None) -> None:  # noqa: ANN401 - Gymnasium's
         """Create the environment."""
         self.task = task
-        self.env: Any = make_environment(task)
+        self.env: Any = make_environment(task) if env is None else env
         self._inner: Any = self.env.unwrapped
         self.observation = np.zeros(task.layout.dim, dtype=np.float32)
 
