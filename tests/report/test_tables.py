@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 import statistics
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -234,10 +236,26 @@ def test_latex_is_escaped_and_even() -> None:
         "t", "A_B", "50 %.", ["name", "x"], [[Entry("a_b", code=True), Entry("1", "p_q", True)]], []
     )
     text = table.to_latex()
-    assert r"\texttt{a\_b} & \shortstack{\textbf{1}\\{\scriptsize p\_q}} \\" in text
+    two_lines = r"\begin{tabular}[c]{@{}c@{}}\textbf{1}\\[-2pt]{\scriptsize p\_q}\end{tabular}"
+    assert rf"\texttt{{a\_b}} & {two_lines} \\" in text
     assert r"\begin{tabular}{lc}" in text
     body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
     assert {line.count("&") for line in body.splitlines() if line.endswith(r" \\")} == {1}
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX is here")
+@pytest.mark.parametrize("columns", [1, 40], ids=["narrow", "wide"])
+def test_latex_compiles_and_stays_on_the_page(tmp_path: Path, columns: int) -> None:
+    row = [Entry("a_b & c", code=True), *[Entry("100 ± 0†", "paper 98 ± 1, +2", True)] * columns]
+    table = Table("t", "A_B", "50 % …", ["name", *"x" * columns], [row, row], [])
+    packages = r"\documentclass{article}\usepackage{booktabs,graphicx}\begin{document}"
+    text = "\n".join([packages, table.to_latex(), r"\end{document}"])
+    (tmp_path / "t.tex").write_text(text, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
+    assert (tmp_path / "t.pdf").exists()
 
 
 def test_markdown_keeps_its_columns() -> None:

@@ -82,7 +82,7 @@ class Table:
         return "\n".join([*lines, "", f"*{self.caption}*", ""])
 
     def to_latex(self) -> str:
-        r"""A `table` for a document with `\usepackage{booktabs}`."""
+        r"""A `table` for a document with `\usepackage{booktabs,graphicx}`; wide ones are shrunk."""
         align = "l" * self.left + "c" * (len(self.columns) - self.left)
         body: list[str] = []
         for row, above in zip(self.rows, [None, *self.rows], strict=False):
@@ -91,18 +91,19 @@ class Table:
             body.append(" & ".join(map(_latex, row)) + r" \\")
         return "\n".join(
             [
-                r"% Needs \usepackage{booktabs}.",
+                r"% Needs \usepackage{booktabs,graphicx}.",
                 r"\begin{table}[t]",
                 r"\centering\small\setlength{\tabcolsep}{4pt}",
                 rf"\caption{{\textbf{{{escape_tex(self.title)}.}} {escape_tex(self.caption)}}}",
                 rf"\label{{tab:{self.name}}}",
+                r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
                 rf"\begin{{tabular}}{{{align}}}",
                 r"\toprule",
                 " & ".join(map(escape_tex, self.columns)) + r" \\",
                 r"\midrule",
                 *body,
                 r"\bottomrule",
-                r"\end{tabular}",
+                r"\end{tabular}}",
                 r"\end{table}",
                 "",
             ]
@@ -148,5 +149,6 @@ def _latex(entry: Entry) -> str:
     if entry.bold:
         text = rf"\textbf{{{text}}}"
     if entry.note:
-        text = rf"\shortstack{{{text}\\{{\scriptsize {escape_tex(entry.note)}}}}}"
+        small = rf"{{\scriptsize {escape_tex(entry.note)}}}"
+        text = rf"\begin{{tabular}}[c]{{@{{}}c@{{}}}}{text}\\[-2pt]{small}\end{{tabular}}"
     return text
