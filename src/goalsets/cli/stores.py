@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from goalsets.data.store import Store
 
 
-def find_store(task: str, data: Path | None, *, mapped: bool = True, make: bool = False) -> Store:
+def find_store(task: str, data: Path | None, *, make: bool = False) -> Store:
     """Open the store that was named, or the task's own: see `goalsets.data.find`."""
     from goalsets.data.find import find_store as find
 
-    return find(task, data, mapped=mapped, make=make, say=lambda text: print(text, file=sys.stderr))
+    return find(task, data, make=make, say=lambda text: print(text, file=sys.stderr))

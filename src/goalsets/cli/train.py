@@ -169,10 +169,12 @@ def _find_data(task: str, data: Path | None) -> tuple[Store, bool]:
     from goalsets.data.store import INDEX, Store
     from goalsets.envs.tasks import TASKS
 
-    if task not in TASKS and (Path(task) / INDEX).exists():
-        return Store.open(task), False
-    TASKS[task]
-    return find_store(task, data, mapped=False, make=True), True
+    known = task in TASKS or not (Path(task) / INDEX).exists()
+    if known:
+        TASKS[task]
+    store = find_store(task, data, make=True) if known else Store.open(task, mapped=True)
+    store.verify()  # left on disk: training holds its standardised copy, and no second one
+    return store, known
 
 
 def _settings(pairs: Sequence[str]) -> dict[str, Any]:

@@ -15,22 +15,22 @@ def find_store(
     task: str,
     data: Path | None = None,
     *,
-    mapped: bool = True,
     make: bool = False,
     say: Callable[[str], None] = silence,
 ) -> Store:
     """Open the store that was named, or the task's own; raise an error that says how to get it.
 
+    It stays on disk: who needs to trust every byte of it calls `verify`.
+
     Args:
         task: The task.
         data: A store that was named.
-        mapped: Leave it on disk.
         make: Make the tabletop's data where it is missing: it takes seconds.
         say: Told that it was made.
     """
     path = data or data_dir() / task
     if (path / INDEX).exists():
-        return Store.open(path, mapped=mapped)
+        return Store.open(path, mapped=True)
     if data is None and task.startswith("tabletop-"):
         if make:
             return _make_tabletop(task, path, say)
