@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from goalsets.envs.tabletop import render_state
 from goalsets.evaluate.camera import FRAMES, Picture
 from goalsets.play import film
 from goalsets.play.film import MAX_WAITING, Filmer, FilmError
@@ -53,7 +54,9 @@ def test_both_panes_are_filmed(two: Setup, filmer: Filmer, written: list[Picture
     assert len(content) > 1_000
     assert len(written) == 6  # the start, and five steps
     left, right = np.split(written[-1], 2, axis=1)
-    assert left.shape == right.shape
+    table = render_state(recording.takes[0][-1].observation).shape
+    assert left.shape[:2] == right.shape[:2]
+    assert left.shape[1] == table[1]
     assert not np.array_equal(left, right)  # two policies, and two names
     assert not np.array_equal(written[0], written[-1])
 
