@@ -20,7 +20,7 @@ Colour = tuple[int, int, int]
 
 _VISIBLE = 3
 """Geoms of higher groups are for collisions, not for the eye."""
-_CELL, _GHOST_CELL = 0.004, 0.01
+_CELL, _GHOST_CELL = 0.006, 0.018
 """Metres: vertices of large meshes that are nearer than this become one."""
 _LARGE = 500
 """Vertices from which on a mesh is thinned."""
