@@ -38,8 +38,8 @@ class Tab:
 
 
 @contextlib.contextmanager
-def open_tab(*runs: str, size: ViewportSize) -> Iterator[Tab]:
-    """Start a playground and open it; ready to play."""
+def open_tab(*runs: str, size: ViewportSize, script: str = "") -> Iterator[Tab]:
+    """Start a playground and open it, after a script of our own; ready to play."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         raise SystemExit("no Chromium is here; on Debian: apt install chromium")
@@ -52,6 +52,7 @@ def open_tab(*runs: str, size: ViewportSize) -> Iterator[Tab]:
                 browser = driver.chromium.launch(executable_path=chromium, args=FLAGS)
                 page = browser.new_page(viewport=size)
                 page.set_default_timeout(PATIENCE)
+                page.add_init_script(script)
                 page.goto(url)
                 page.get_by_role("button", name="Play", exact=True).wait_for()
                 with contextlib.suppress(Exception):  # viser warns where there is no GPU
