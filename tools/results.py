@@ -1,9 +1,9 @@
 """Make our results: `make results`, or `python tools/results.py [--only PATTERN...]`.
 
 Trains what is missing of the sweeps in results/sweeps (runs that are finished are never repeated),
-keeps the small files of every run in results/runs, and writes the report to results/report and its
-main table into the README. Stop it when you like; it continues. With `--records`, it trains nothing
-and only writes what there is.
+keeps the small files of every run in results/runs, and writes the report to results/report, what
+the eight tasks show to results/tasks.md, and the main table into the README. Stop it when you like;
+it continues. With `--records`, it trains nothing and only writes what there is.
 """
 
 from __future__ import annotations
@@ -14,11 +14,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import eight_tasks
 from learning_pages import README, fill_places
 
 from goalsets.sweep import read_sweep, survey
 
-SWEEPS = ("results", "results-predicates", "results-tasks", "results-seeds")
+SWEEPS = (
+    "results",
+    "results-predicates",
+    "results-tasks",
+    "results-arms",
+    "results-mazes",
+    "results-seeds",
+)
 RESULTS, RUNS = Path("results"), Path("runs/results")
 KEPT = ("config.json", "data.json", "evaluations.jsonl")
 """What a report needs of a run; its weights stay where it was trained."""
@@ -37,6 +45,7 @@ def main(*options: str) -> None:
     _keep_records()
     report = [sys.executable, "-m", "goalsets", "report", str(RUNS), "-o", str(RESULTS / "report")]
     subprocess.run(report, check=True)
+    eight_tasks.main()
     table = (RESULTS / "report/tables/main.md").read_text(encoding="utf-8")
     fill_places({"paper": _without_empty_rows(table)}, [README])
 

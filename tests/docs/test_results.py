@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
+
+import pytest
 
 from goalsets.sweep import read_sweep
 
+EIGHT = runpy.run_path("tools/eight_tasks.py")
 SWEEPS = sorted(Path("results/sweeps").glob("*.yaml"))
 
 
@@ -21,3 +25,40 @@ def test_the_papers_tasks_are_all_there() -> None:
         by_task.setdefault(config.task, set()).add(config.scheme)
     assert len(by_task) == 8
     assert all({"her-full", "her-task", "gs-blockwise"} <= schemes for schemes in by_task.values())
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "paper", "best", "says"),
+    [
+        (26, 54, 36, 42, "confirmed"),
+        (-54, -26, 36, 42, "contradicted"),
+        (20, 46, -1, 52, "contradicted"),
+        (-2, 16, 26, 42, "open"),
+        (0, 0, -4, 20, "none, as in the paper"),
+        (0, 0, 35, 0, "too small a budget"),
+    ],
+)
+def test_what_a_gain_says(low: float, high: float, paper: float, best: float, says: str) -> None:
+    assert EIGHT["verdict"](low, high, paper, best) == says
+
+
+def test_a_task_is_told_of_where_all_three_schemes_were_trained() -> None:
+    task, learner = "scene-play-v0", "gcivl"
+    same = {"task": task, "learner": learner, "variant": "", "seeds": "1"}
+    budget = {"steps": "5000", "batch": "512", "data_episodes": "200"}
+    means = {"her-full": ("2", "70"), "her-task": ("16", "87"), "gs-blockwise": ("12", "80")}
+    cells = [
+        {**same, **budget, "scheme": scheme, "mean": mean, "low": "0", "high": "30"}
+        | {"paper_mean": paper}
+        for scheme, (mean, paper) in means.items()
+    ]
+    pairs = [
+        {**same, "predicate": "official goals", "baseline": "her-full", "scheme": scheme}
+        | {"difference": "14", "low": "2", "high": "24"}
+        for scheme in ("her-task", "gs-blockwise")
+    ]
+    (line,) = EIGHT["rows_of"](cells, pairs)
+    assert "GCIVL, 5,000 × 512, 200 episodes" in line
+    assert line.count("+14 [+2, +24]") == 2
+    assert "paper +17: confirmed" in line
+    assert EIGHT["rows_of"](cells[1:], pairs) == []

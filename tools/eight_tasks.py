@@ -1,0 +1,133 @@
+"""What the paper's eight tasks show here: results/tasks.md, from the tables of the report.
+
+    python tools/eight_tasks.py
+
+Each row is one learner and budget on one task, trained under full-state goals (her-full), under the
+official question alone (her-task) and under goal sets (gs-blockwise). `make results` calls this.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+RESULTS = Path("results")
+SCHEMES = ("her-full", "her-task", "gs-blockwise")
+TASKS = (
+    "cube-single-play-v0",
+    "cube-single-noisy-v0",
+    "cube-double-play-v0",
+    "cube-double-noisy-v0",
+    "scene-play-v0",
+    "pointmaze-medium-navigate-v0",
+    "pointmaze-large-navigate-v0",
+    "antmaze-medium-navigate-v0",
+)
+NOTHING = 5.0
+"""Percent under which a success is too rare to compare, and points of the paper's that are none."""
+
+Row = Mapping[str, str]
+
+_HEAD = """# The paper's eight tasks
+
+Does the paper's effect show on every task, with data collected here and minutes on two cores? Each
+row was trained under one budget and three schemes: full-state goals (`her-full`), the official
+question alone (`her-task`) and goal sets (`gs-blockwise`). Success in percent over the official
+episodes, with its 95 % interval; a gain is the paired difference from `her-full` on the same
+episodes, in points, beside the paper's. One seed unless it says otherwise.
+
+| task | learner, budget | her-full | her-task | gs-blockwise | her-task gains | goal sets gain |
+|---|---|---:|---:|---:|---|---|
+"""
+
+_FOOT = """
+- **confirmed**: the interval of the gain excludes 0, and the paper's gain has the same sign.
+- **none, as in the paper**: the interval contains 0, and the paper's gain is less than 5 points.
+- **contradicted**: the interval excludes 0, and the paper's gain is less than 5 points or has
+  another sign.
+- **open**: the interval contains 0, and the paper has a gain.
+- **too small a budget**: no scheme reaches 5 %.
+
+The paper: 200,000 steps × 8192, five seeds. Made by `make results`, whose grids are in
+[sweeps](sweeps), and `python tools/eight_tasks.py`.
+"""
+
+
+def main() -> None:
+    """Write the page."""
+    tables = RESULTS / "report" / "tables"
+    lines = rows_of(_read(tables / "main.csv"), _read(tables / "paired.csv"))
+    (RESULTS / "tasks.md").write_text(_HEAD + "\n".join(lines) + "\n" + _FOOT, encoding="utf-8")
+
+
+def rows_of(main: Iterable[Row], paired: Iterable[Row]) -> list[str]:
+    """A line for each learner and budget that was trained under all three schemes."""
+    cells = {(r["task"], r["learner"], r["variant"], r["scheme"]): r for r in main}
+    gains: dict[tuple[str, str, str, str], list[Row]] = {}
+    for r in paired:
+        if r["predicate"] == "official goals" and r["baseline"] == "her-full":
+            key = r["task"], r["learner"], r["variant"], r["scheme"]
+            gains.setdefault(key, []).append(r)
+    found: list[str] = []
+    for task in TASKS:
+        for learner, variant in dict.fromkeys((k[1], k[2]) for k in cells if k[0] == task):
+            own = [cells.get((task, learner, variant, scheme)) for scheme in SCHEMES]
+            three = [cell for cell in own if cell is not None]
+            if len(three) == len(SCHEMES):
+                told = [gains[task, learner, variant, scheme] for scheme in SCHEMES[1:]]
+                found.append(_line(task, three, told))
+    return found
+
+
+def verdict(low: float, high: float, paper: float, best: float) -> str:
+    """What a gain says about the paper's.
+
+    Args:
+        low: Of the gain's interval, in points.
+        high: Of the gain's interval.
+        paper: The paper's gain.
+        best: The highest success of the row, in percent.
+    """
+    if best < NOTHING:
+        return "too small a budget"
+    if low <= 0 <= high:
+        return "open" if abs(paper) >= NOTHING else "none, as in the paper"
+    same = abs(paper) >= NOTHING and (paper > 0) == (low > 0)
+    return "confirmed" if same else "contradicted"
+
+
+def _line(task: str, cells: list[Row], gains: list[list[Row]]) -> str:
+    first = cells[0]
+    budget = f"{int(first['steps']):,} × {first['batch']}, {first['data_episodes']} episodes"
+    seeds = f", {first['seeds']} seeds" if first["seeds"] != "1" else ""
+    best = max(float(cell["mean"]) for cell in cells)
+    told = [
+        _gain(rows, float(cell["paper_mean"]) - float(first["paper_mean"]), best)
+        for cell, rows in zip(cells[1:], gains, strict=True)
+    ]
+    learner = first["learner"].upper()
+    scores = [_score(cell) for cell in cells]
+    return f"| `{task}` | {learner}, {budget}{seeds} | {' | '.join([*scores, *told])} |"
+
+
+def _score(cell: Row) -> str:
+    low, high = (float(cell[name]) for name in ("low", "high"))
+    return f"{float(cell['mean']):.0f} [{low:.0f}, {high:.0f}]"
+
+
+def _gain(rows: list[Row], paper: float, best: float) -> str:
+    """The gain over all seeds: each has its own pairs, so the widest interval stands for all."""
+    mean = sum(float(row["difference"]) for row in rows) / len(rows)
+    low, high = min(float(row["low"]) for row in rows), max(float(row["high"]) for row in rows)
+    said = verdict(low, high, paper, best)
+    return f"{mean:+.0f} [{low:+.0f}, {high:+.0f}], paper {paper:+.0f}: {said}"
+
+
+def _read(path: Path) -> list[Row]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+if __name__ == "__main__":
+    main()
