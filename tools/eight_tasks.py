@@ -1,16 +1,22 @@
 """What the paper's eight tasks show here: results/tasks.md, from the tables of the report.
 
-    python tools/eight_tasks.py
+    python tools/eight_tasks.py [RUN ...]
 
 Each row is one learner and budget on one task, trained under full-state goals (her-full), under the
 official question alone (her-task) and under goal sets (gs-blockwise). `make results` calls this.
+Runs that are named tried other budgets on a task: what they reached is kept in results/tried.csv,
+and shown below the table.
 """
 
 from __future__ import annotations
 
 import csv
+import json
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from goalsets.train.presets import resolve
 
 RESULTS = Path("results")
 SCHEMES = ("her-full", "her-task", "gs-blockwise")
@@ -53,12 +59,77 @@ The paper: 200,000 steps × 8192, five seeds. Made by `make results`, whose grid
 [sweeps](sweeps), and `python tools/eight_tasks.py`.
 """
 
+_TRIED = """
+## Other budgets that were tried
 
-def main() -> None:
+In search of the smallest budget that shows anything where the preset does not: one run each, by
+`goalsets train TASK --learner LEARNER --scheme SCHEME --steps STEPS`, with what else is named.
+
+| task | learner, scheme | budget | also | success |
+|---|---|---|---|---:|
+"""
+_NAMES = ("task", "learner", "scheme", "steps", "batch", "also")
+_FIELDS = (*_NAMES, "episodes", "success", "low", "high")
+
+
+def main(*runs: str) -> None:
     """Write the page."""
+    kept = RESULTS / "tried.csv"
+    tried = _read(kept) if kept.exists() else []
+    known = {tuple(row[name] for name in _NAMES): row for row in tried}
+    for run in runs:
+        for row in budgets_of(Path(run)):
+            known[tuple(row[name] for name in _NAMES)] = row
+    rows = [known[key] for key in sorted(known)]
+    with kept.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, _FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
     tables = RESULTS / "report" / "tables"
     lines = rows_of(_read(tables / "main.csv"), _read(tables / "paired.csv"))
-    (RESULTS / "tasks.md").write_text(_HEAD + "\n".join(lines) + "\n" + _FOOT, encoding="utf-8")
+    below = _TRIED + "\n".join(map(_tried_line, rows)) + "\n" if rows else ""
+    page = _HEAD + "\n".join(lines) + "\n" + _FOOT + below
+    (RESULTS / "tasks.md").write_text(page, encoding="utf-8")
+
+
+def budgets_of(run: Path) -> list[Row]:
+    """A row for each step of a run that was evaluated on the official goals."""
+    config = json.loads((run / "config.json").read_text(encoding="utf-8"))
+    usual = resolve(config["task"], learner=config["learner"], scheme=config["scheme"])
+    also = [f"--horizon {config['horizon']}"] if config["horizon"] else []
+    also += [
+        f"--set {name}={value}"
+        for name, value in config["settings"].items()
+        if usual.settings.get(name) != value
+    ]
+    records = (run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
+    found: dict[int, Row] = {}
+    for record in map(json.loads, records):
+        low, high = record["interval"]
+        told = {
+            "task": config["task"],
+            "learner": config["learner"],
+            "scheme": config["scheme"],
+            # The learning rate falls to the end: weights from before it are of a longer budget.
+            "steps": f"{record['step']} of {config['steps']}",
+            "batch": str(config["batch_size"]),
+            "also": " ".join(also),
+            "episodes": str(record["num_episodes"]),
+            "success": f"{100 * record['success']:.0f}",
+            "low": f"{100 * low:.0f}",
+            "high": f"{100 * high:.0f}",
+        }
+        found[record["step"]] = told
+    return list(found.values())
+
+
+def _tried_line(row: Row) -> str:
+    step, steps = (int(part) for part in row["steps"].split(" of "))
+    budget = f"{step:,}" + (f" of {steps:,}" if step != steps else "") + f" × {row['batch']}"
+    success = f"{row['success']} [{row['low']}, {row['high']}], {row['episodes']} episodes"
+    who = f"{row['learner'].upper()}, {row['scheme']}"
+    also = f"`{row['also']}`" if row["also"] else ""
+    return f"| `{row['task']}` | {who} | {budget} | {also} | {success} |"
 
 
 def rows_of(main: Iterable[Row], paired: Iterable[Row]) -> list[str]:
@@ -130,4 +201,4 @@ def _read(path: Path) -> list[Row]:
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])
