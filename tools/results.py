@@ -23,8 +23,8 @@ SWEEPS = (
     "results",
     "results-predicates",
     "results-tasks",
-    "results-arms",
-    "results-mazes",
+    "results-scene",
+    "results-large",
     "results-seeds",
 )
 RESULTS, RUNS = Path("results"), Path("runs/results")
