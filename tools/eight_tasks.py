@@ -16,20 +16,11 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from goalsets.report.published import PROTOCOL, published_tasks
 from goalsets.train.presets import resolve
 
 RESULTS = Path("results")
 SCHEMES = ("her-full", "her-task", "gs-blockwise")
-TASKS = (
-    "cube-single-play-v0",
-    "cube-single-noisy-v0",
-    "cube-double-play-v0",
-    "cube-double-noisy-v0",
-    "scene-play-v0",
-    "pointmaze-medium-navigate-v0",
-    "pointmaze-large-navigate-v0",
-    "antmaze-medium-navigate-v0",
-)
 NOTHING = 5.0
 """Percent under which a success is too rare to compare, and points of the paper's that are none."""
 
@@ -41,13 +32,14 @@ Does the paper's effect show on every task, with data collected here and minutes
 row was trained under one budget and three schemes: full-state goals (`her-full`), the official
 question alone (`her-task`) and goal sets (`gs-blockwise`). Success in percent over the official
 episodes, with its 95 % interval; a gain is the paired difference from `her-full` on the same
-episodes, in points, beside the paper's. One seed unless it says otherwise.
+episodes, in points, beside the paper's. One seed unless it says otherwise; of several seeds, the
+mean gain, and the lowest and highest end of their intervals.
 
 | task | learner, budget | her-full | her-task | gs-blockwise | her-task gains | goal sets gain |
 |---|---|---:|---:|---:|---|---|
 """
 
-_FOOT = """
+_FOOT = f"""
 - **confirmed**: the interval of the gain excludes 0, and the paper's gain has the same sign.
 - **none, as in the paper**: the interval contains 0, and the paper's gain is less than 5 points.
 - **contradicted**: the interval excludes 0, and the paper's gain is less than 5 points or has
@@ -55,7 +47,7 @@ _FOOT = """
 - **open**: the interval contains 0, and the paper has a gain.
 - **too small a budget**: no scheme reaches 5 %.
 
-The paper: 200,000 steps × 8192, five seeds. Made by `make results`, whose grids are in
+The paper: {PROTOCOL}. Made by `make results`, whose grids are in
 [sweeps](sweeps), and `python tools/eight_tasks.py`.
 """
 
@@ -141,12 +133,12 @@ def rows_of(main: Iterable[Row], paired: Iterable[Row]) -> list[str]:
             key = r["task"], r["learner"], r["variant"], r["scheme"]
             gains.setdefault(key, []).append(r)
     found: list[str] = []
-    for task in TASKS:
+    for task in published_tasks():
         for learner, variant in dict.fromkeys((k[1], k[2]) for k in cells if k[0] == task):
             own = [cells.get((task, learner, variant, scheme)) for scheme in SCHEMES]
             three = [cell for cell in own if cell is not None]
             if len(three) == len(SCHEMES):
-                told = [gains[task, learner, variant, scheme] for scheme in SCHEMES[1:]]
+                told = [gains.get((task, learner, variant, scheme), []) for scheme in SCHEMES[1:]]
                 found.append(_line(task, three, told))
     return found
 
@@ -189,6 +181,8 @@ def _score(cell: Row) -> str:
 
 def _gain(rows: list[Row], paper: float, best: float) -> str:
     """The gain over all seeds: each has its own pairs, so the widest interval stands for all."""
+    if not rows:
+        return f"no episodes in common, paper {paper:+.0f}"
     mean = sum(float(row["difference"]) for row in rows) / len(rows)
     low, high = min(float(row["low"]) for row in rows), max(float(row["high"]) for row in rows)
     said = verdict(low, high, paper, best)

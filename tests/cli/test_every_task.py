@@ -12,17 +12,7 @@ import pytest
 
 from goalsets.data.collect import can_collect
 from goalsets.envs.tasks import TASKS
-
-PAPER_TASKS = (
-    "cube-single-play-v0",
-    "cube-single-noisy-v0",
-    "cube-double-play-v0",
-    "cube-double-noisy-v0",
-    "scene-play-v0",
-    "pointmaze-medium-navigate-v0",
-    "pointmaze-large-navigate-v0",
-    "antmaze-medium-navigate-v0",
-)
+from goalsets.report.published import published_tasks
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -40,7 +30,7 @@ def goalsets(*arguments: str, data: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("task", PAPER_TASKS)
+@pytest.mark.parametrize("task", published_tasks())
 def test_collect_train_and_eval(task: str, tmp_path: Path) -> None:
     assert can_collect(task)
     goalsets("data", "collect", task, "--episodes", "2", "--workers", "1", data=tmp_path)

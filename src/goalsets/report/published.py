@@ -34,6 +34,11 @@ def published_learners() -> list[str]:
     return list(dict.fromkeys(learner for learner, _, _ in published_scores()))
 
 
+def published_tasks() -> list[str]:
+    """Tasks in the order of the paper's table."""
+    return list(dict.fromkeys(task for _, task, _ in published_scores()))
+
+
 @functools.cache
 def published_predicates() -> dict[tuple[str, str, str, str], Published]:
     """The table of many predicates, by learner, task, scheme and predicate."""
