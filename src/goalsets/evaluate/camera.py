@@ -26,7 +26,7 @@ from goalsets.evaluate.start import make_environment, start_episode
 Picture = NDArray[np.uint8]
 
 FRAMES = 100
-"""How many pictures a film has: rendering in software takes a fifth of a second each."""
+"""How many pictures a film has: rendering in software takes a third of a second each."""
 SIDE = 400
 """Pixels of a picture's sides. In software, a scene's shapes cost more than its pixels do."""
 _RATE = 15
