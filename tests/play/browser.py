@@ -69,7 +69,7 @@ class Tab:
 
     def field(self, label: str) -> Any:
         named = self.page.locator("label", has_text=re.compile(rf"^{label}$"))
-        return named.locator("xpath=ancestor::*[.//input][1]//input")
+        return named.locator("xpath=ancestor::*[.//input][1]//input[not(@type='hidden')]")
 
     def say(self, text: str) -> None:
         self.type("As text", text)
@@ -88,7 +88,7 @@ class Tab:
         """Wait until it complains of nothing."""
         self.page.locator("[data-problem]").first.wait_for(state="detached")
 
-    def choose(self, label: str, option: str) -> None:
+    def choose(self, label: str, option: str | re.Pattern[str]) -> None:
         """Choose from a dropdown."""
         self.page.get_by_role("combobox", name=label, exact=True).click()
         self.page.get_by_role("option", name=option, exact=True).click()

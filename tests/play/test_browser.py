@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from goalsets.play.scene import camera_of
-from tests.play.browser import CHROMIUM, FLAGS, Tab, needs_browser, playground, project
+from tests.play.browser import Tab, needs_browser, playground, project
 from tests.play.runs import tiny_run
 
 pytestmark = [
@@ -25,16 +25,6 @@ pytestmark = [
 
 
 Opener = Callable[[str], Tab]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture
@@ -130,6 +120,38 @@ def test_tabs_do_not_disturb_each_other_and_make_room(open_tab: Opener, demo: st
     third.ready()  # who waits longest takes the room that was left
     fourth.sees("This playground is full")
     assert third.field("As text").input_value() == "block0_pos"
+
+
+def test_every_control_does_what_it_says(open_tab: Opener, tmp_path: Path) -> None:
+    table = "tabletop-single-v0"
+    run = tiny_run(tmp_path, table, "gcdl")
+    with playground(str(run.path), "--data", str(tmp_path / table)) as url:
+        tab = open_tab(url).ready()
+        tab.sees(re.compile("of the training data answer it"))
+        # Tolerances and ready-made questions write the text, too.
+        tab.type("within cm", "2")
+        tab.asks("block0_pos:0.2")  # in observation units, of a decimetre
+        tab.choose("Ready-made", re.compile("^everything:"))
+        tab.asks("all")
+        tab.choose("Ready-made", re.compile("^cube_pos:"))
+        tab.asks("block0_pos")
+        # Distances, under other questions side by side.
+        legend = tab.page.locator(".u-legend .u-label")
+        legend.filter(has_text="the question").wait_for()
+        tab.page.get_by_text("Compare with other questions").click()
+        tab.page.locator("label", has_text=re.compile("^ee_pos$")).click()
+        legend.filter(has_text="ee_pos").wait_for()
+        # Time, step by step; an episode that was, and back.
+        for number in (1, 2):
+            tab.button("Step").click()
+            tab.sees(f"step {number} · ")
+        tab.button("Reset").click()
+        tab.sees("step 0 · ")
+        tab.button("Replay").click()
+        tab.button("Play the recording").wait_for()
+        tab.sees("step 2 · ")
+        tab.button("Back to live").click()
+        tab.sees("step 0 · ")
 
 
 def test_two_checkpoints_play_in_two_panes_and_are_filmed(open_tab: Opener, tmp_path: Path) -> None:
