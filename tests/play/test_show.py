@@ -8,10 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from goalsets import Query
+from goalsets import GoalSet, Query
 from goalsets.play import words
 from goalsets.play.goal import Goal
 from goalsets.play.panels.insight import curves_of
+from goalsets.play.recording import Recording
 from goalsets.play.setup import Setup
 from goalsets.play.show import MAX_RECORDINGS, Show
 from goalsets.play.stage import MAX_FRAMES
@@ -162,6 +163,23 @@ def test_a_recording_is_shown_again(show: Show) -> None:
     show.leave()
     assert show.views()[0].step == 4
     assert show.steps == 4
+
+
+@pytest.mark.parametrize(
+    ("asked", "titled"),
+    [
+        ("eff_pos", "#1 eff_pos: not reached"),
+        ("eff_pos & [height]", "#1 eff_pos & block0_pos: reached at 4"),
+    ],
+)
+def test_a_recording_is_named_by_what_was_asked(show: Show, asked: str, titled: str) -> None:
+    layout = show.setup.task.layout
+    state = show.stages[0].world.observation
+    asked = asked.replace("height", str(layout.group("block0_pos").indices[2]))
+    recording = Recording(1, 1, 0, reached=(None if "not" in titled else 4,))
+    goal = Goal.whole(layout, state, "now")
+    recording.cue(0, goal, GoalSet(state, Query.parse(asked, layout)))
+    assert recording.title() == titled
 
 
 def test_two_checkpoints_play_side_by_side(two: Setup) -> None:

@@ -60,7 +60,10 @@ class Recording:
 
     def title(self) -> str:
         """Such as `#3 block0_pos: reached at 41`."""
-        asked = str(self.cues[-1].goals.query)
+        query = self.cues[-1].goals.query
+        asked = str(query)
+        if "[" in asked:  # coordinates without a name of their own: their groups' say more
+            asked = " & ".join(term.name for term in query.terms)
         asked = asked if len(asked) <= 28 else f"{asked[:27]}…"
         ends = [f"reached at {r}" if r is not None else "not reached" for r in self.reached]
         return f"#{self.number} {asked}: {' / '.join(ends)}"
