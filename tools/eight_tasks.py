@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from goalsets.report.published import PROTOCOL, published_tasks
+from goalsets.report.statistics import gain_interval
 from goalsets.train.presets import resolve
 
 RESULTS = Path("results")
@@ -33,7 +34,7 @@ row was trained under one budget and three schemes: full-state goals (`her-full`
 question alone (`her-task`) and goal sets (`gs-blockwise`). Success in percent over the official
 episodes, with its 95 % interval; a gain is the paired difference from `her-full` on the same
 episodes, in points, beside the paper's. One seed unless it says otherwise; of several seeds, the
-mean gain, and the lowest and highest end of their intervals.
+mean gain with the wider of two intervals: over the seeds, and over the episodes of all of them.
 
 | task | learner, budget | her-full | her-task | gs-blockwise | her-task gains | goal sets gain |
 |---|---|---:|---:|---:|---|---|
@@ -180,11 +181,15 @@ def _score(cell: Row) -> str:
 
 
 def _gain(rows: list[Row], paper: float, best: float) -> str:
-    """The gain over all seeds: each has its own pairs, so the widest interval stands for all."""
+    """The gain over all seeds, and whether it is the paper's."""
     if not rows:
         return f"no episodes in common, paper {paper:+.0f}"
     mean = sum(float(row["difference"]) for row in rows) / len(rows)
-    low, high = min(float(row["low"]) for row in rows), max(float(row["high"]) for row in rows)
+    if len(rows) == 1:
+        low, high = float(rows[0]["low"]), float(rows[0]["high"])
+    else:
+        pairs = [(int(r["only_scheme"]), int(r["only_baseline"]), int(r["episodes"])) for r in rows]
+        low, high = gain_interval(pairs)
     said = verdict(low, high, paper, best)
     return f"{mean:+.0f} [{low:+.0f}, {high:+.0f}], paper {paper:+.0f}: {said}"
 

@@ -63,5 +63,8 @@ def test_a_task_is_told_of_where_all_three_schemes_were_trained() -> None:
     assert line.count("+14 [+2, +24]") == 2
     assert "paper +17: confirmed" in line
     assert EIGHT["rows_of"](cells[1:], pairs) == []
+    counts = {"only_scheme": "10", "only_baseline": "3", "episodes": "50"}
+    (line,) = EIGHT["rows_of"](cells, [{**pair, **counts} for pair in pairs * 3])
+    assert line.count("+14 [+6, +22]") == 2
     (line,) = EIGHT["rows_of"](cells, pairs[:1])
     assert "no episodes in common, paper +10" in line

@@ -9,6 +9,7 @@ from goalsets.evaluate.stats import Rate
 from goalsets.report import statistics
 from goalsets.report.statistics import (
     correlation,
+    gain_interval,
     holm,
     interquartile_interval,
     interquartile_mean,
@@ -72,3 +73,15 @@ def test_correlation() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 50))
     assert correlation(x, y) == pytest.approx(np.corrcoef(x, y)[0, 1])
+
+
+def test_a_gain_is_as_sure_as_its_seeds_and_its_episodes() -> None:
+    # Seeds that agree leave the episodes' doubt, of which there is less with more episodes.
+    few = gain_interval([(10, 5, 50)] * 3)
+    many = gain_interval([(100, 50, 500)] * 3)
+    assert few[0] < many[0] < 10 < many[1] < few[1]
+    # 1.96 standard errors of the mean of 150 differences of -1, 0 and 1.
+    assert few == pytest.approx((10 - 8.6, 10 + 8.6), abs=1)
+    # Seeds that do not agree say so, whatever the number of episodes.
+    assert gain_interval([(0, 0, 9_000), (9_000, 0, 9_000)]) == pytest.approx((3.75, 96.25), abs=4)
+    assert gain_interval([(0, 0, 50)] * 3) == (0, 0)

@@ -49,6 +49,26 @@ def success_interval(values: Sequence[float], episodes: int, seed: int = 0) -> I
     return min(low, over_seeds[0]), max(high, over_seeds[1])
 
 
+def gain_interval(pairs: Sequence[tuple[int, int, int]], seed: int = 0) -> Interval:
+    """The 95 % interval of the mean gain over several seeds, in points.
+
+    As with `success_interval` the wider of two: the bootstrap over the seeds' gains, and the paired
+    bootstrap over the episodes of all seeds.
+
+    Args:
+        pairs: Of each seed: episodes that only the one solved, that only the other solved, and all.
+        seed: Of the bootstrap.
+    """
+    won, lost, episodes = (sum(column) for column in zip(*pairs, strict=True))
+    shares = [won / episodes, lost / episodes, 1 - (won + lost) / episodes]
+    drawn = np.random.default_rng(seed).multinomial(episodes, shares, size=RESAMPLES)
+    gains = 100 * (drawn[:, 0] - drawn[:, 1]) / episodes
+    low, high = (float(bound) for bound in np.quantile(gains, (0.025, 0.975)))
+    by_seed = [100 * (first - second) / count for first, second, count in pairs]
+    over_seeds = mean_interval(by_seed, seed) or (low, high)
+    return min(low, over_seeds[0]), max(high, over_seeds[1])
+
+
 def interquartile_mean(by_task: Mapping[str, Sequence[float]]) -> float:
     """The mean of the middle half of all scores: its lowest and highest quarters do not count.
 
