@@ -53,9 +53,9 @@ The paper: {PROTOCOL}. Made by `make results`, whose grids are in
 """
 
 _TRIED = """
-## Other budgets that were tried
+## Other budgets and settings that were tried
 
-In search of the smallest budget that shows anything where the preset does not: one run each, by
+In search of what shows anything where the preset does not: one run each, by
 `goalsets train TASK --learner LEARNER --scheme SCHEME --steps STEPS`, with what else is named.
 
 | task | learner, scheme | budget | also | success |
@@ -73,7 +73,7 @@ def main(*runs: str) -> None:
     for run in runs:
         for row in budgets_of(Path(run)):
             known[tuple(row[name] for name in _NAMES)] = row
-    rows = [known[key] for key in sorted(known)]
+    rows = sorted(known.values(), key=_place)
     with kept.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, _FIELDS, lineterminator="\n")
         writer.writeheader()
@@ -114,6 +114,12 @@ def budgets_of(run: Path) -> list[Row]:
         }
         found[record["step"]] = told
     return list(found.values())
+
+
+def _place(row: Row) -> tuple[object, ...]:
+    """Where a trial stands in the table: the shorter budget first."""
+    steps = [int(part) for part in reversed(row["steps"].split(" of "))]
+    return (*(row[name] for name in ("task", "learner", "scheme")), row["also"], *steps)
 
 
 def _tried_line(row: Row) -> str:

@@ -286,6 +286,24 @@ def test_presets_have_the_published_numbers() -> None:
     assert resolve("scene-play-v0", preset="ogbench").steps == 1_000_000
 
 
+@pytest.mark.parametrize(
+    ("task", "learner", "alpha"),
+    [
+        ("cube-single-noisy-v0", "gciql", 0.3),
+        ("cube-single-play-v0", "gciql", 3.0),
+        ("pointmaze-medium-navigate-v0", "gciql", 0.03),
+        ("pointmaze-large-navigate-v0", "crl", 0.3),
+        ("antmaze-medium-navigate-v0", "crl", 1.0),
+        ("scene-play-v0", "crl", 10.0),
+        ("cube-double-play-v0", "gcivl", 0.3),
+        ("puzzle-3x3-play-v0", "gciql", 3.0),
+        ("humanoidmaze-medium-navigate-v0", "gciql", 0.3),
+    ],
+)
+def test_the_cpu_preset_imitates_clean_data_more(task: str, learner: str, alpha: float) -> None:
+    assert resolve(task, learner=learner).settings["alpha"] == alpha
+
+
 def test_ones_own_choice_comes_last() -> None:
     config = resolve(
         TASK, learner="gcivl", overrides={"steps": 7}, settings={"alpha": 0.5, "discount": 0.9}
