@@ -95,6 +95,8 @@ def budgets_of(run: Path) -> list[Row]:
         for name, value in config["settings"].items()
         if usual.settings.get(name) != value
     ]
+    if config["weight_decay"] != usual.weight_decay:
+        also.append(f"--weight-decay {config['weight_decay']}")
     records = (run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
     found: dict[int, Row] = {}
     for record in map(json.loads, records):

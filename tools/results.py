@@ -25,6 +25,7 @@ SWEEPS = (
     "results-tasks",
     "results-scene",
     "results-large",
+    "results-double",
     "results-seeds",
 )
 RESULTS, RUNS = Path("results"), Path("runs/results")

@@ -304,6 +304,14 @@ def test_the_cpu_preset_imitates_clean_data_more(task: str, learner: str, alpha:
     assert resolve(task, learner=learner).settings["alpha"] == alpha
 
 
+@pytest.mark.parametrize("learner", ["gcbc", "crl"])
+def test_the_cpu_preset_holds_weights_back_where_data_is_noisy(learner: str) -> None:
+    for task in ("cube-single-noisy-v0", "antmaze-medium-navigate-v0"):
+        assert resolve(task, learner=learner).weight_decay == 0.5
+    for task in ("cube-single-play-v0", "pointmaze-medium-navigate-v0", "puzzle-3x3-play-v0"):
+        assert resolve(task, learner=learner).weight_decay == 0.01
+
+
 def test_ones_own_choice_comes_last() -> None:
     config = resolve(
         TASK, learner="gcivl", overrides={"steps": 7}, settings={"alpha": 0.5, "discount": 0.9}
