@@ -173,6 +173,7 @@ def _line(task: str, cells: list[Row], gains: list[list[Row]]) -> str:
     first = cells[0]
     budget = f"{int(first['steps']):,} × {first['batch']}, {first['data_episodes']} episodes"
     seeds = f", {first['seeds']} seeds" if first["seeds"] != "1" else ""
+    budget += _horizon(task, first["learner"], int(first["steps"]))
     best = max(float(cell["mean"]) for cell in cells)
     told = [
         _gain(rows, float(cell["paper_mean"]) - float(first["paper_mean"]), best)
@@ -181,6 +182,14 @@ def _line(task: str, cells: list[Row], gains: list[list[Row]]) -> str:
     learner = first["learner"].upper()
     scores = [_score(cell) for cell in cells]
     return f"| `{task}` | {learner}, {budget}{seeds} | {' | '.join([*scores, *told])} |"
+
+
+def _horizon(task: str, learner: str, steps: int) -> str:
+    """How far ahead goals lay, where that is not as usual: no table of the report has it."""
+    files = (RESULTS / "runs" / task).glob(f"{learner}-*/config.json")
+    configs = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    found = {config["horizon"] for config in configs if config["steps"] == steps} - {None}
+    return "".join(f", `--horizon {horizon}`" for horizon in sorted(found))
 
 
 def _score(cell: Row) -> str:
