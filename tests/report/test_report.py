@@ -21,6 +21,7 @@ from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.distance import Rollout, predict_along, record_curves
 from goalsets.report import Options, write_report
 from goalsets.report.figures.drawing import Drawing, style
+from goalsets.report.figures.dumbbell import widest_gap
 from goalsets.report.figures.pictures import draw_tasks
 from goalsets.report.page import Report
 from goalsets.report.results import gather
@@ -217,3 +218,18 @@ def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(GoalsetsError, match="cannot write the report to"):
         write_report([tmp_path], tmp_path / "file", Options(skip=("pictures", "landscapes")))
+
+
+@pytest.mark.parametrize(
+    ("drawn", "free"),
+    [
+        ([], 50),
+        ([(46, 72), (60, 60)], 23),
+        ([(20, 46), (32, 32)], 73),
+        ([(0, 10), (30, 90), (40, 50)], 20),
+    ],
+)
+def test_what_is_missing_is_said_where_there_is_room(
+    drawn: list[tuple[float, float]], free: float
+) -> None:
+    assert widest_gap(drawn) == free

@@ -110,9 +110,22 @@ def _draw_row(
             beside = place + (-0.22 if cell is full else 0.22)
             axis.plot(cell.interval, [beside, beside], color=colour, linewidth=1, zorder=2)
     if full is None or ours is None:
-        lacking = "her-full missing" if full is None else f"{scheme} missing"
-        axis.text(50, place + 0.4, lacking, color="#767676", ha="center", va="center", fontsize=7)
+        lacking = f"{'her-full' if full is None else scheme}\nmissing"
+        drawn = [cell.interval for cell in (full, ours) if cell is not None]
+        if oracle is not None:
+            drawn.append((oracle.mean, oracle.mean))
+        free = widest_gap(drawn)
+        axis.text(free, place, lacking, color="#767676", ha="center", va="center", fontsize=7)
     return gain
+
+
+def widest_gap(drawn: Sequence[tuple[float, float]]) -> float:
+    """The middle of the widest stretch of the axis on which nothing is drawn."""
+    left, widest = 0.0, (0.0, 50.0)
+    for low, high in (*sorted(drawn), (100.0, 100.0)):
+        widest = max(widest, (low - left, (left + low) / 2))
+        left = max(left, high)
+    return widest[1]
 
 
 def _places(tasks: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
