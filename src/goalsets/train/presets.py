@@ -25,6 +25,9 @@ _ALPHA: Mapping[str, Mapping[str, float]] = {
 }
 """The paper's coefficient α of policy extraction."""
 
+_COLUMNS = {"pointmaze": "pointmaze", "antmaze": "noisy", "play": "play", "noisy": "noisy"}
+"""The column of that table for the words in a task's name: its data decides, or else its maze."""
+
 PRESETS: Registry[Callable[[str, str], Fields]] = Registry("preset")
 
 
@@ -35,11 +38,8 @@ def paper_alpha(task: str, learner: str) -> Fields:
 
 
 def _column(task: str) -> str | None:
-    """The column of the paper's table that a task belongs to, by where its data comes from."""
-    kinds = task.split("-")
-    if kinds[0] in ("pointmaze", "antmaze"):
-        return {"pointmaze": "pointmaze", "antmaze": "noisy"}[kinds[0]]
-    return next((kind for kind in ("play", "noisy") if kind in kinds), None)
+    """The column of the paper's table that a task belongs to, or would belong to."""
+    return next((_COLUMNS[word] for word in task.split("-") if word in _COLUMNS), None)
 
 
 def _scaled_alpha(task: str, learner: str, chosen: float) -> float:
