@@ -18,6 +18,8 @@ import eight_tasks
 from learning_pages import README, fill_places
 
 from goalsets.sweep import read_sweep, survey
+from goalsets.train.config import TrainConfig
+from goalsets.train.presets import resolve
 
 SWEEPS = (
     "results",
@@ -32,7 +34,7 @@ RESULTS, RUNS = Path("results"), Path("runs/results")
 KEPT = ("config.json", "data.json", "evaluations.jsonl")
 """What a report needs of a run; its weights stay where it was trained."""
 MINUTES = {"gcbc": 4, "gcdl": 7, "gcivl": 7, "gciql": 10, "crl": 9}
-"""About as long does a run take on one core, its evaluation included."""
+"""About as long does a run take on one core at the preset, its evaluation included."""
 
 
 def main(*options: str) -> None:
@@ -58,9 +60,13 @@ def _without_empty_rows(table: str) -> str:
 
 def _say_how_long(file: Path) -> None:
     entries = survey(RUNS, read_sweep(str(file))).entries
-    todo = [entry.job.config.learner for entry in entries if entry.standing != "done"]
-    hours = sum(MINUTES[learner] for learner in todo) / 60
+    todo = [entry.job.config for entry in entries if entry.standing != "done"]
+    hours = sum(MINUTES[config.learner] * _times_the_preset(config) for config in todo) / 60
     print(f"{file}: {len(todo)} of {len(entries)} runs to do, about {hours:.1f} hours of one core.")
+
+
+def _times_the_preset(config: TrainConfig) -> float:
+    return config.steps / resolve(config.task, learner=config.learner).steps
 
 
 def _keep_records() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from goalsets.report.published import published_tasks
 from goalsets.sweep import read_sweep
+from goalsets.train.presets import resolve
 
 EIGHT = runpy.run_path("tools/eight_tasks.py")
 SWEEPS = sorted(Path("results/sweeps").glob("*.yaml"))
@@ -68,3 +70,23 @@ def test_a_task_is_told_of_where_all_three_schemes_were_trained() -> None:
     assert line.count("+14 [+6, +22]") == 2
     (line,) = EIGHT["rows_of"](cells, pairs[:1])
     assert "no episodes in common, paper +10" in line
+
+
+def test_the_page_is_what_the_tables_say_and_names_short_horizons() -> None:
+    tables = Path("results/report/tables")
+    lines = EIGHT["rows_of"](*(EIGHT["_read"](tables / f"{n}.csv") for n in ("main", "paired")))
+    page = Path("results/tasks.md").read_text(encoding="utf-8").splitlines()
+    assert lines
+    assert set(lines) <= set(page)
+    (double,) = [line for line in lines if "cube-double-play" in line]
+    assert "12,000 × 1024, 200 episodes, `--horizon 100`" in double
+
+
+def test_a_trial_names_what_is_not_the_presets(tmp_path: Path) -> None:
+    config = resolve("cube-single-play-v0", learner="gcbc", overrides={"weight_decay": 0.5})
+    (tmp_path / "config.json").write_text(config.to_json(), encoding="utf-8")
+    record = {"step": 4000, "interval": [0.1, 0.4], "num_episodes": 50, "success": 0.24}
+    (tmp_path / "evaluations.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    (row,) = EIGHT["budgets_of"](tmp_path)
+    assert row["also"] == "--weight-decay 0.5"
+    assert (row["steps"], row["success"]) == ("4000 of 4000", "24")
