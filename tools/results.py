@@ -1,25 +1,32 @@
 """Make our results: `make results`, or `python tools/results.py [--only PATTERN...]`.
 
-Trains what is missing of the sweeps in results/sweeps (runs that are finished are never repeated),
-keeps the small files of every run in results/runs, and writes the report to results/report, what
-the eight tasks show to results/tasks.md, and the main table into the README. Stop it when you like;
-it continues. With `--records`, it trains nothing and only writes what there is.
+Trains what results/runs has no records of (a run that is recorded there is never repeated, on
+whichever machine it was trained), keeps the small files of every new run there, and writes the
+report to results/report, what the eight tasks show to results/tasks.md, and the main table into the
+README. Stop it when you like; it continues. With `--records`, it trains nothing and only writes
+what there is.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import eight_tasks
 from learning_pages import README, fill_places
 
-from goalsets.sweep import read_sweep, survey
+from goalsets.evaluate.landscape import LANDSCAPE, has_landscape, keep_landscape
+from goalsets.sweep import read_sweep
+from goalsets.sweep.grid import Job, Sweep
 from goalsets.train.config import TrainConfig
 from goalsets.train.presets import resolve
+from goalsets.train.run import CONFIG, DATA, EVALUATIONS, Run, read_evaluations
 
 SWEEPS = (
     "results",
@@ -31,54 +38,109 @@ SWEEPS = (
     "results-seeds",
 )
 RESULTS, RUNS = Path("results"), Path("runs/results")
-KEPT = ("config.json", "data.json", "evaluations.jsonl")
-"""What a report needs of a run; its weights stay where it was trained."""
-MINUTES = {"gcbc": 4, "gcdl": 7, "gcivl": 7, "gciql": 10, "crl": 9}
+MINUTES = {"gcbc": 3, "gcdl": 4, "gcivl": 4, "gciql": 6, "crl": 6}
 """About as long does a run take on one core at the preset, its evaluation included."""
+ROLLOUT = "cube-single-noisy-v0/gcdl-{}-*-s0"
+"""Runs whose predicted distances along one rollout are recorded: the paper's figure."""
 
 
 def main(*options: str) -> None:
     """Train what is missing, then keep the records and write the report."""
-    if "--records" not in options:
-        for name in SWEEPS:
-            file = RESULTS / "sweeps" / f"{name}.yaml"
-            _say_how_long(file)
-            command = [sys.executable, "-m", "goalsets", "sweep", str(file), "-o", str(RUNS)]
-            subprocess.run([*command, *options], check=True)
     _keep_records()
-    report = [sys.executable, "-m", "goalsets", "report", str(RUNS), "-o", str(RESULTS / "report")]
-    subprocess.run(report, check=True)
+    if "--records" not in options:
+        patterns = [word for word in options if not word.startswith("-")] or ["*"]
+        for name in SWEEPS:
+            _train(RESULTS / "sweeps" / f"{name}.yaml", patterns)
+        _look_along_a_rollout()
+        _keep_records()
+    kept, report = str(RESULTS / "runs"), str(RESULTS / "report")
+    subprocess.run([sys.executable, "-m", "goalsets", "report", kept, "-o", report], check=True)
     eight_tasks.main()
     table = (RESULTS / "report/tables/main.md").read_text(encoding="utf-8")
     fill_places({"paper": _without_empty_rows(table)}, [README])
 
 
-def _without_empty_rows(table: str) -> str:
-    """The table without rows that have no score yet; the report shows those as missing."""
-    return "\n".join(line for line in table.strip().split("\n") if "| — | — | — | — |" not in line)
+def _train(file: Path, patterns: Iterable[str]) -> None:
+    sweep = read_sweep(str(file))
+    wanted = [job for job in sweep.jobs() if any(fnmatch.fnmatch(job.name, p) for p in patterns)]
+    todo = [job for job in wanted if not is_recorded(job, sweep)]
+    minutes = sum(MINUTES[j.config.learner] * _times_the_preset(j.config) for j in todo)
+    print(
+        f"{file}: {len(todo)} of {len(wanted)} runs to do, about {minutes / 60:.1f} hours of one "
+        "core.",
+        flush=True,
+    )
+    if todo:
+        names = [job.name for job in todo]
+        command = [sys.executable, "-m", "goalsets", "sweep", str(file), "-o", str(RUNS), "--only"]
+        subprocess.run([*command, *names], check=True)
+        _keep_records()
 
 
-def _say_how_long(file: Path) -> None:
-    entries = survey(RUNS, read_sweep(str(file))).entries
-    todo = [entry.job.config for entry in entries if entry.standing != "done"]
-    hours = sum(MINUTES[config.learner] * _times_the_preset(config) for config in todo) / 60
-    print(f"{file}: {len(todo)} of {len(entries)} runs to do, about {hours:.1f} hours of one core.")
+def is_recorded(job: Job, sweep: Sweep, records: Path = RESULTS / "runs") -> bool:
+    """Whether the records of a run hold all that a sweep asks of it."""
+    found, _ = read_evaluations(records / job.name)
+    last = [record for record in found if record["step"] == job.config.steps]
+    episodes = sweep.evaluation.episodes * 5
+    official = any(r["kind"] == "official" and r["num_episodes"] >= episodes for r in last)
+    return official and (not sweep.suites or any(r["kind"] == "suite" for r in last))
 
 
 def _times_the_preset(config: TrainConfig) -> float:
     return config.steps / resolve(config.task, learner=config.learner).steps
 
 
+def _look_along_a_rollout() -> None:
+    """Record predicted distances once; where the runs were trained on another machine, not now."""
+    schemes = ("gs-blockwise", "her-full", "her-task")
+    if any(
+        record["kind"] == "distance"
+        for path in (RESULTS / "runs").glob(ROLLOUT.format("*"))
+        for record in read_evaluations(path)[0]
+    ):
+        return
+    runs = [path for s in schemes for path in (RUNS / "runs").glob(ROLLOUT.format(s))]
+    if len(runs) == len(schemes):
+        words = ["distance", *map(str, runs), "--query", "all", "eff_pos"]
+        picture = str(RUNS / "distance.png")
+        subprocess.run([sys.executable, "-m", "goalsets", *words, "-o", picture], check=True)
+
+
 def _keep_records() -> None:
-    for config in sorted((RUNS / "runs").glob("*/*/config.json")):
-        place = RESULTS / "runs" / config.parent.relative_to(RUNS / "runs")
-        if (config.parent / "evaluations.jsonl").exists():
-            place.mkdir(parents=True, exist_ok=True)
-            for name in KEPT:
-                shutil.copyfile(config.parent / name, place / name)
-            data = json.loads((place / "data.json").read_text(encoding="utf-8"))
-            data["source"] = data["source"].split(" (")[0]  # not where it lay on our disk
-            (place / "data.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    for config in sorted((RUNS / "runs").glob(f"*/*/{CONFIG}")):
+        if (config.parent / EVALUATIONS).exists():
+            keep(config.parent, RESULTS / "runs" / config.parent.relative_to(RUNS / "runs"))
+
+
+def keep(run: Path, place: Path) -> None:
+    """Keep what a report needs of a run; its weights stay where it was trained."""
+    place.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(run / CONFIG, place / CONFIG)
+    data = json.loads((run / DATA).read_text(encoding="utf-8"))
+    data["source"] = data["source"].split(" (")[0]  # not where it lay on our disk
+    (place / DATA).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    ours, theirs = read_evaluations(run)[0], read_evaluations(place)[0]
+    # What was recorded where the run was trained before, and not here, stays.
+    known = {_what(record) for record in ours}
+    lines = [record for record in theirs if _what(record) not in known] + ours
+    text = "".join(json.dumps(record) + "\n" for record in lines)
+    (place / EVALUATIONS).write_text(text, encoding="utf-8")
+    opened = Run.open(run)
+    if has_landscape(opened.config) and opened.weights(opened.config.steps).exists():
+        if not (run / LANDSCAPE).exists():
+            keep_landscape(opened)
+        shutil.copyfile(run / LANDSCAPE, place / LANDSCAPE)
+
+
+def _what(record: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What a record is about: two that agree in this say the same."""
+    rollout = record.get("rollout", {}).get("digest")
+    return record["kind"], record["step"], record.get("digest"), rollout
+
+
+def _without_empty_rows(table: str) -> str:
+    """The table without rows that have no score yet; the report shows those as missing."""
+    return "\n".join(line for line in table.strip().split("\n") if "| — | — | — | — |" not in line)
 
 
 if __name__ == "__main__":

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import runpy
+import shutil
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from goalsets.data.writer import write_store
+from goalsets.envs.tabletop import collect as play
+from goalsets.envs.tasks import TASKS
 from goalsets.report.published import published_tasks
 from goalsets.sweep import read_sweep
+from goalsets.train.config import TrainConfig
 from goalsets.train.presets import resolve
+from goalsets.train.session import train
 
 EIGHT = runpy.run_path("tools/eight_tasks.py")
 SWEEPS = sorted(Path("results/sweeps").glob("*.yaml"))
@@ -90,3 +98,54 @@ def test_a_trial_names_what_is_not_the_presets(tmp_path: Path) -> None:
     (row,) = EIGHT["budgets_of"](tmp_path)
     assert row["also"] == "--weight-decay 0.5"
     assert (row["steps"], row["success"]) == ("4000 of 4000", "24")
+
+
+@pytest.fixture
+def results(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend("tools")
+    return importlib.import_module("results")
+
+
+def test_what_was_recorded_on_another_machine_is_not_trained_again(
+    results: ModuleType, tmp_path: Path
+) -> None:
+    plain, asked = (
+        read_sweep(f"results/sweeps/{name}.yaml") for name in ("results", "results-predicates")
+    )
+    job = next(job for job in asked.jobs() if job.config.learner == "gcbc")
+    assert results.is_recorded(job, plain)
+    assert results.is_recorded(job, asked)
+    assert not results.is_recorded(job, plain, tmp_path)
+    place = tmp_path / job.name
+    shutil.copytree(Path("results/runs") / job.name, place)
+    lines = (place / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
+    official = [line for line in lines if json.loads(line)["kind"] == "official"]
+    (place / "evaluations.jsonl").write_text("\n".join(official) + "\n", encoding="utf-8")
+    assert results.is_recorded(job, plain, tmp_path)
+    assert not results.is_recorded(job, asked, tmp_path)
+    earlier = {**json.loads(official[0]), "step": job.config.steps - 1}
+    (place / "evaluations.jsonl").write_text(json.dumps(earlier) + "\n", encoding="utf-8")
+    assert not results.is_recorded(job, plain, tmp_path)
+
+
+def test_keeping_a_run_adds_to_what_was_recorded_of_it(results: ModuleType, tmp_path: Path) -> None:
+    store = write_store(
+        tmp_path / "store",
+        play(20, 60, seed=0).episodes(),
+        layout=TASKS["tabletop-single-v0"].layout,
+        source="play (/somewhere/of/ours)",
+    )
+    config = TrainConfig("tabletop-single-v0", "gcdl", steps=2, batch_size=32, hidden=16)
+    run, place = train(config, store, tmp_path / "run"), tmp_path / "kept"
+    place.mkdir()
+    suite = {"kind": "suite", "step": 2, "digest": "abc"}
+    before = [{"kind": "official", "step": 2, "success": 0.5}, suite]
+    text = "".join(json.dumps(record) + "\n" for record in before)
+    (place / "evaluations.jsonl").write_text(text, encoding="utf-8")
+    run.add_evaluation({"kind": "official", "step": 2, "success": 0.25})
+    results.keep(run.path, place)
+    kept = [json.loads(line) for line in (place / "evaluations.jsonl").read_text().splitlines()]
+    assert kept == [suite, {"kind": "official", "step": 2, "success": 0.25}]
+    assert json.loads((place / "data.json").read_text())["source"] == "play"
+    assert (place / "landscape.npz").exists()
+    assert not (place / "weights").exists()

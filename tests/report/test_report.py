@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -198,8 +197,23 @@ def test_a_run_without_weights_has_no_landscape(runs: Path, tmp_path: Path) -> N
     assert not write(light, tmp_path / "kept").notes[1:]  # the weights that were kept will do
     shutil.rmtree(light / "weights")
     report = write(light, tmp_path / "out")
-    assert any("has not kept a checkpoint" in note.reason for note in report.notes)
-    assert "no landscape" in json.dumps([note.reason for note in report.notes])
+    assert any("no landscape: it has neither weights" in note.reason for note in report.notes)
+
+
+@pytest.mark.full
+def test_a_landscape_that_was_kept_is_drawn_without_weights(runs: Path, tmp_path: Path) -> None:
+    light = shutil.copytree(runs / "table", tmp_path / "light")
+    write(light, tmp_path / "computed")
+    main(["landscape", str(light)])
+    shutil.rmtree(light / "weights")
+    (light / "checkpoint.safetensors").unlink()
+    report = write(light, tmp_path / "kept")
+    assert not any("landscape" in note.reason for note in report.notes)
+    name = f"figures/landscape-{TABLE}-gcdl-gs-blockwise.png"
+    assert (tmp_path / "kept" / name).read_bytes() == (tmp_path / "computed" / name).read_bytes()
+    (light / "landscape.npz").write_bytes(b"no archive")
+    report = write(light, tmp_path / "damaged")
+    assert any("its landscape.npz is damaged" in note.reason for note in report.notes)
 
 
 def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 """Finding run directories and reading what they recorded; what cannot be read is told, not lost.
 
 A report needs a run's configuration and its records, so that runs without their weights, such as
-those kept with a paper, are as good as any. Only value landscapes open the weights.
+those kept with a paper, are as good as any. Only a landscape that was not kept needs weights.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ checkpoint.safetensors    what it takes to go on training
 weights/step-4000.safetensors   what it takes to act, at moments worth keeping
 metrics.csv, tensorboard/ what was recorded on the way
 evaluations.jsonl         one line an evaluation
+landscape.npz             what it predicts over a plane of states, where somebody asked for that
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ DATA, EVALUATIONS = "data.json", "evaluations.jsonl"
 MODELS = Path(__file__).parent / "models"
 """Where the models are that come with goalsets."""
 BANK = "bank.safetensors"
-_LAYOUT, _FRAME, _WEIGHTS = "layout.json", "frame.safetensors", "weights"
+WEIGHTS = "weights"
+"""The directory of the weights that were kept."""
+_LAYOUT, _FRAME = "layout.json", "frame.safetensors"
 
 
 class RunError(GoalsetsError):
@@ -133,12 +136,12 @@ class Run:
     @property
     def steps(self) -> list[int]:
         """The steps whose weights were kept, in order."""
-        files = (self.path / _WEIGHTS).glob("step-*.safetensors")
+        files = (self.path / WEIGHTS).glob("step-*.safetensors")
         return sorted(int(file.stem.removeprefix("step-")) for file in files)
 
     def weights(self, step: int) -> Path:
         """Where the weights of a step are, or will be."""
-        return self.path / _WEIGHTS / f"step-{step}.safetensors"
+        return self.path / WEIGHTS / f"step-{step}.safetensors"
 
     def keep_weights(self, learner: Learner, progress: Progress) -> None:
         """Keep a learner's weights under its step."""

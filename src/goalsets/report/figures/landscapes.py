@@ -1,111 +1,90 @@
-"""Value landscapes: the distance that a run predicts over a plane of states, query by query.
+"""Figures of value landscapes: what a run predicts over a plane of states, query by query.
 
-Computed from the run's last checkpoint. Only tasks whose states can be laid out in a plane have
-one: PointMaze, where the state is the plane, and the tabletop, where the block or the gripper is
-moved and all else stays as it is.
+Drawn from what a run has kept, or else computed from its weights.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.core import GoalsetsError, Query
+from goalsets.core import GoalsetsError
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.ask import distance_unit
-from goalsets.evaluate.start import make_environment, start_episode
-from goalsets.policy import Policy
+from goalsets.evaluate.landscape import (
+    LANDSCAPE,
+    Landscape,
+    Plane,
+    compute_landscape,
+    has_landscape,
+    kept_landscape,
+    planes_of,
+)
 from goalsets.report import budget
 from goalsets.report.collect import Note, RunRecord
 from goalsets.report.figures.drawing import Drawing
 from goalsets.report.results import Results
 from goalsets.report.tables import plain_name
+from goalsets.train.checkpoint import CHECKPOINT
 from goalsets.train.config import SCHEMES
-from goalsets.train.run import Run
+from goalsets.train.run import WEIGHTS, Run
 from goalsets.workers import silence
-
-_GRID = 90
-"""Points along the longer side of a plane."""
-_SEED = 0
-Floats = NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class Plane:
-    """States laid out over two coordinates."""
-
-    label: str
-    """What moves; empty where the state is the plane."""
-    unit: str
-    x: Floats
-    y: Floats
-    states: Floats
-    """`[len(y) * len(x), D]`, row by row."""
-    goal: Floats
-    aim: tuple[float, float]
-    """Where the goal lies in the plane."""
-    walls: NDArray[np.bool_] | None = None
-    """`[len(y), len(x)]`, where nothing can be."""
 
 
 def draw_landscapes(
     results: Results, notes: list[Note], watch: Callable[[int, int], None] = silence
 ) -> list[Drawing]:
-    """Draw one figure for each learner and scheme that has a landscape, of its first seed."""
-    chosen: dict[tuple[str, str, str], RunRecord] = {}
+    """Draw one figure for each learner and scheme that has a landscape, of its first seed that can.
+
+    A seed without weights that has not kept its landscape leaves the figure to the next one.
+    """
+    chosen: dict[tuple[str, str, str], list[RunRecord]] = {}
     for run in sorted(results.runs, key=lambda run: run.config.seed):
-        usual = not results.variants[str(run.path)]
-        if usual and _planes_of(run.task) is not None and run.config.learner != "gcbc":
-            chosen.setdefault((run.task, run.config.learner, run.config.scheme), run)
+        if not results.variants[str(run.path)] and has_landscape(run.config):
+            key = (run.task, run.config.learner, run.config.scheme)
+            chosen.setdefault(key, []).append(run)
     drawings: list[Drawing] = []
-    for number, run in enumerate(chosen.values(), start=1):
-        try:
-            drawings.append(_draw(run))
-        except GoalsetsError as error:
-            notes.append(Note(str(run.path), f"no landscape: {error}"))
+    for number, seeds in enumerate(chosen.values(), start=1):
+        drawings += _first_of(seeds, notes)
         watch(number, len(chosen))
     return drawings
 
 
-def _planes_of(task: str) -> Callable[[str], list[Plane]] | None:
-    family = TASKS[task].family if task in TASKS else ""
-    return {"pointmaze": _maze, "tabletop": _table}.get(family)
+def _first_of(seeds: list[RunRecord], notes: list[Note]) -> list[Drawing]:
+    """The figure of the first seed that has a landscape; why not where none has."""
+    reasons: list[Note] = []
+    for run in seeds:
+        try:
+            found = kept_landscape(run.path, run.config) or _computed(run.path)
+            return [_draw(run, found)]
+        except GoalsetsError as error:
+            reasons.append(Note(str(run.path), f"no landscape: {error}"))
+    notes += reasons
+    return []
 
 
-def _queries(task: str) -> list[str]:
-    if TASKS[task].family == "pointmaze":
-        return ["pos", "[0]", "[1]"]
-    return ["cube_pos", "ee_pos", "all"]
+def _computed(path: Path) -> Landscape:
+    if not (path / CHECKPOINT).exists() and not (path / WEIGHTS).exists():
+        raise GoalsetsError(
+            f"it has neither weights nor a {LANDSCAPE}, which 'goalsets landscape' keeps."
+        )
+    return compute_landscape(Run.open(path))
 
 
-def _draw(run: RunRecord) -> Drawing:
+def _draw(run: RunRecord, landscape: Landscape) -> Drawing:
     from matplotlib.figure import Figure
 
-    make = _planes_of(run.task)
-    assert make is not None
-    policy = _last_policy(Run.open(run.path))
-    planes = make(run.task)
+    planes, asked = planes_of(run.config.task), landscape.queries
     hears = SCHEMES[run.config.scheme].conditioning == "goal-set"
-    asked = _queries(run.task) if hears else ["task"]
-    surfaces = [
-        [
-            policy.distance(p.states, p.goal, Query.parse(text, policy.layout)).reshape(
-                len(p.y), len(p.x)
-            )
-            for text in asked
-        ]
-        for p in planes
-    ]
-    shown = [
-        surface if plane.walls is None else surface[~plane.walls]
-        for plane, row in zip(planes, surfaces, strict=True)
-        for surface in row
-    ]
-    low, high = min(float(s.min()) for s in shown), max(float(s.max()) for s in shown)
+    surfaces = landscape.distances.astype(np.float32)
+    shown = np.concatenate(
+        [surfaces[row][:, ~plane.walls].ravel() for row, plane in enumerate(planes)]
+    )
+    limits = float(shown.min()), float(shown.max())
     figure = Figure(
         figsize=(1.6 + 2.5 * len(asked), 0.9 + 2.55 * len(planes)), layout="constrained"
     )
@@ -114,7 +93,7 @@ def _draw(run: RunRecord) -> Drawing:
     for row, plane in enumerate(planes):
         for column, text in enumerate(asked):
             axis = axes[row, column]
-            mesh = _surface(axis, plane, surfaces[row][column], (low, high))
+            mesh = _surface(axis, plane, surfaces[row, column], limits)
             if row == 0:
                 axis.set_title(f"“{text}”" if hears else f"{run.config.scheme} hears no query")
             axis.set_xlabel(f"x, {plane.unit}")
@@ -136,12 +115,6 @@ def _draw(run: RunRecord) -> Drawing:
     )
 
 
-def _last_policy(run: Run) -> Policy:
-    """Of the checkpoint; of the last weights that were kept where there is none any more."""
-    kept = None if run.checkpoint.exists() or not run.steps else run.steps[-1]
-    return run.load(kept)[0]
-
-
 def _explained(task: str) -> str:
     if TASKS[task].family == "pointmaze":
         return (
@@ -157,10 +130,10 @@ def _explained(task: str) -> str:
 def _surface(
     axis: Any,  # noqa: ANN401 - matplotlib's
     plane: Plane,
-    values: Floats,
+    values: NDArray[np.float32],
     limits: tuple[float, float],
 ) -> Any:  # noqa: ANN401 - matplotlib's
-    masked = np.ma.masked_array(values, plane.walls if plane.walls is not None else False)
+    masked = np.ma.masked_array(values, plane.walls)
     axis.set_facecolor("#9a9a9a")
     mesh = axis.pcolormesh(
         plane.x, plane.y, masked, cmap="viridis", vmin=limits[0], vmax=limits[1],
@@ -171,44 +144,3 @@ def _surface(
     axis.scatter(*plane.aim, marker="X", s=70, color="white", edgecolors="black", linewidths=1)
     axis.set_aspect("equal")
     return mesh
-
-
-def _maze(task: str) -> list[Plane]:
-    env = make_environment(TASKS[task])
-    _, goal = start_episode(env, 1, _SEED)
-    inner: Any = env.unwrapped
-    cells = np.asarray(inner.maze_map)
-    # A cell reaches half a unit around its centre.
-    corner = np.array(inner.ij_to_xy((0, 0))) - inner.ij_to_xy((1, 1))
-    unit = float(abs(corner[0]))
-    x0, y0 = np.array(inner.ij_to_xy((0, 0))) - unit / 2
-    step = max(cells.shape) * unit / _GRID
-    x = np.arange(x0 + step / 2, x0 + cells.shape[1] * unit, step, dtype=np.float32)
-    y = np.arange(y0 + step / 2, y0 + cells.shape[0] * unit, step, dtype=np.float32)
-    rows = np.clip(((y - y0) / unit).astype(int), 0, cells.shape[0] - 1)
-    columns = np.clip(((x - x0) / unit).astype(int), 0, cells.shape[1] - 1)
-    walls = cells[np.ix_(rows, columns)] == 1
-    grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2).astype(np.float32)
-    env.close()
-    return [Plane("", "m", x, y, grid, goal, (float(goal[0]), float(goal[1])), walls)]
-
-
-def _table(task: str) -> list[Plane]:
-    from goalsets.envs.tabletop.layout import BLOCKS, EFF_POS, JOINT_POS
-    from goalsets.envs.tabletop.states import WORKSPACE, arm_joints
-
-    env = make_environment(TASKS[task])
-    first, goal = start_episode(env, 1, _SEED)
-    env.close()
-    x = np.linspace(WORKSPACE[0][0], WORKSPACE[1][0], _GRID // 2, dtype=np.float32)
-    y = np.linspace(WORKSPACE[0][1], WORKSPACE[1][1], _GRID // 2, dtype=np.float32)
-    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2).astype(np.float32)
-    planes: list[Plane] = []
-    for label, start in (("block moved", BLOCKS.start), ("gripper moved", EFF_POS.start)):
-        states = np.repeat(first[None], len(places), axis=0)
-        states[:, start : start + 2] = places
-        # The arm's joints follow the gripper; nothing else does.
-        states[:, JOINT_POS][:, :2] = arm_joints(states[:, EFF_POS])
-        aim = (float(goal[start]), float(goal[start + 1]))
-        planes.append(Plane(label, "dm", x, y, states, goal, aim))
-    return planes
