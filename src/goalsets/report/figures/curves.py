@@ -95,7 +95,7 @@ def _draw(results: Results, task: str) -> Drawing | None:
     figure.supylabel("official success, %", fontsize=9.5)
     figure.suptitle(task, fontsize=10)
     handles = [
-        Line2D([], [], color=mark(s).colour, marker=_marker(s), linestyle=mark(s).line, label=s)
+        Line2D([], [], color=mark(s).colour, linestyle=mark(s).line, label=s, **_marker(s))
         for s in schemes
     ]
     place_legend(figure, handles)
@@ -127,8 +127,9 @@ def _plot(
     for curve in seeds:
         axis.plot(
             [x for x, _ in curve], [100 * y for _, y in curve], color=look.colour,
-            linestyle=look.line, marker=_marker(scheme) if alone else None, markersize=4.5,
-            linewidth=1.5 if len(seeds) == 1 else 0.7, alpha=1.0 if len(seeds) == 1 else 0.6,
+            linestyle=look.line, linewidth=1.5 if len(seeds) == 1 else 0.7,
+            alpha=1.0 if len(seeds) == 1 else 0.6,
+            **(_marker(scheme) if alone else {"marker": ".", "markersize": 3}),
         )  # fmt: skip
     if alone or not seeds:
         return
@@ -136,9 +137,12 @@ def _plot(
     mean = [(x, statistics.fmean(dict(curve)[x] for curve in seeds)) for x in sorted(shared)]
     axis.plot(
         [x for x, _ in mean], [100 * y for _, y in mean], color=look.colour, linestyle=look.line,
-        marker=_marker(scheme), markersize=4.5, linewidth=1.8,
+        linewidth=1.8, **_marker(scheme),
     )  # fmt: skip
 
 
-def _marker(scheme: str) -> str:
-    return "X" if mark(scheme).marker == "|" else mark(scheme).marker
+def _marker(scheme: str) -> dict[str, Any]:
+    """How evaluations of a scheme are marked: marks in one place lie inside each other."""
+    shape = "X" if mark(scheme).marker == "|" else mark(scheme).marker
+    size = {"her-full": 9.5, "her-task": 7.5, "gs-blockwise": 6.5}.get(scheme, 4.0)
+    return {"marker": shape, "markersize": size, "markerfacecolor": "none", "markeredgewidth": 1.2}

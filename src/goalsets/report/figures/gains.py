@@ -130,7 +130,7 @@ def draw_gains(results: Results, scheme: str) -> Drawing | None:
     axis.set_ylim(low, high)
     axis.set_xlabel("her-task less her-full, points")
     axis.set_ylabel(f"{scheme} less her-full, points")
-    axis.legend(loc="upper left")
+    axis.legend(loc="upper left", frameon=True, framealpha=1.0, edgecolor="none")
     labels = [
         Label(gain.oracle, gain.ours, short_task(gain.task), colour)
         for group, colour in ((ours, BETTER), (theirs, "#6a6a6a"))
