@@ -9,12 +9,11 @@ what there is.
 
 from __future__ import annotations
 
-import fnmatch
 import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ def main(*options: str) -> None:
     """Train what is missing, then keep the records and write the report."""
     _keep_records()
     if "--records" not in options:
-        patterns = [word for word in options if not word.startswith("-")] or ["*"]
+        patterns = [word for word in options if not word.startswith("-")]
         for name in SWEEPS:
             _train(RESULTS / "sweeps" / f"{name}.yaml", patterns)
         _look_along_a_rollout()
@@ -60,9 +59,9 @@ def main(*options: str) -> None:
     fill_places({"paper": _without_empty_rows(table)}, [README])
 
 
-def _train(file: Path, patterns: Iterable[str]) -> None:
+def _train(file: Path, patterns: Sequence[str]) -> None:
     sweep = read_sweep(str(file))
-    wanted = [job for job in sweep.jobs() if any(fnmatch.fnmatch(job.name, p) for p in patterns)]
+    wanted = [job for job in sweep.jobs() if job.fits(patterns)]
     todo = [job for job in wanted if not is_recorded(job, sweep)]
     minutes = sum(MINUTES[j.config.learner] * _times_the_preset(j.config) for j in todo)
     print(

@@ -61,3 +61,5 @@ def test_time_left_is_that_of_runs_of_the_same_kind(tmp_path: Path) -> None:
     running = tmp_path / RUNS / sweep.jobs()[1].name
     write_status(running, Status("running", seconds=40.0, updated=time.time()))
     assert survey(tmp_path, sweep).seconds_left(2) == (60 + 100) / 2
+    # Of a part of the sweep, it is the time of that part.
+    assert survey(tmp_path, sweep, ("*-s0", "*-s2")).seconds_left(1) == 100

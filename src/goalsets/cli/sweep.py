@@ -67,7 +67,7 @@ def sweep(  # noqa: PLR0913, PLR0917 - the flags of a command
         return
     from goalsets.cli.sweep_screen import SweepScreen
 
-    with SweepScreen(chosen, place) as screen:
+    with SweepScreen(chosen, place, only) as screen:
         summary = run_sweep(
             chosen,
             place,
@@ -117,16 +117,9 @@ def _list() -> None:
 
 
 def _print_runs(sweep: Sweep, place: Path, only: tuple[str, ...]) -> None:
-    from fnmatch import fnmatch
-
     from goalsets.sweep import survey
 
-    found = survey(place, sweep)
-    shown = [
-        entry
-        for entry in found.entries
-        if not only or any(fnmatch(entry.job.name, pattern) for pattern in only)
-    ]
+    shown = survey(place, sweep, only).entries
     for entry in shown:
         print(f"{entry.standing:8} {entry.job.name}")
     todo = sum(entry.standing != "done" for entry in shown)

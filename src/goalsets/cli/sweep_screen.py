@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -20,7 +21,7 @@ _LOOK = 5.0
 class SweepScreen(Screen):
     """Shows how many runs have ended, and says how each did."""
 
-    def __init__(self, sweep: Sweep, directory: Path) -> None:
+    def __init__(self, sweep: Sweep, directory: Path, only: Sequence[str] = ()) -> None:
         """Show nothing yet."""
         super().__init__(
             Console(stderr=True),
@@ -29,7 +30,7 @@ class SweepScreen(Screen):
             MofNCompleteColumn(),
             TextColumn("{task.fields[text]}"),
         )
-        self._sweep, self._directory = sweep, directory
+        self._sweep, self._directory, self._only = sweep, directory, only
         self._looked = 0.0
 
     def begin(self, total: int, finished: int, failed: int) -> None:
@@ -56,5 +57,6 @@ class SweepScreen(Screen):
             return ""
         self._looked = time.monotonic()
         slots = read_driver(self._directory).get("slots", 1)
-        seconds = survey(self._directory, self._sweep).seconds_left(int(str(slots)))
+        found = survey(self._directory, self._sweep, self._only)
+        seconds = found.seconds_left(int(str(slots)))
         return "" if not seconds else f"about {clock(seconds)} left"

@@ -14,7 +14,6 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Protocol
 
@@ -118,7 +117,7 @@ def run_sweep(
     directory = directory.resolve()
     with _driving(directory, sweep, engine):
         write_sweep(sweep, directory / SWEEP)
-        asked = [e for e in survey(directory, sweep).entries if _fits(e.job, only)]
+        asked = survey(directory, sweep, only).entries
         if not asked:
             raise SweepError(f"no run of {sweep.name!r} fits {' or '.join(only)}.")
         left = [
@@ -138,10 +137,6 @@ def run_sweep(
                 outcomes[ended.outcome] += 1
                 watch.ended(ended)
         return Summary(len(asked), before, failed, outcomes)
-
-
-def _fits(job: Job, only: Sequence[str]) -> bool:
-    return not only or any(fnmatch(job.name, pattern) for pattern in only)
 
 
 def _assign(

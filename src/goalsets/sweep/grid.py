@@ -8,6 +8,7 @@ import itertools
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatch
 from typing import Any, Literal
 
 from goalsets.core import GoalsetsError
@@ -80,6 +81,10 @@ class Job:
         text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         digest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
         return f"{self.config.task}/{self.config.learner}-{self.config.scheme}-{digest}"
+
+    def fits(self, patterns: Sequence[str]) -> bool:
+        """Whether the name fits one of some patterns, such as `*gciql*`; without any, it does."""
+        return not patterns or any(fnmatch(self.name, pattern) for pattern in patterns)
 
     def __str__(self) -> str:
         """Speak of the run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -37,7 +37,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Survey:
-    """All runs of a sweep, and how they stand."""
+    """Runs of a sweep, and how they stand."""
 
     sweep: Sweep
     entries: tuple[Entry, ...]
@@ -65,12 +65,13 @@ class Survey:
         return left / max(1, slots)
 
 
-def survey(directory: Path, sweep: Sweep | None = None) -> Survey:
+def survey(directory: Path, sweep: Sweep | None = None, only: Sequence[str] = ()) -> Survey:
     """Look at the files of a sweep.
 
     Args:
         directory: The sweep's directory.
         sweep: The sweep; the one that the directory was last used for unless given.
+        only: Patterns: only runs whose name fits one of them.
     """
     if sweep is None:
         if not (directory / SWEEP).exists():
@@ -78,7 +79,7 @@ def survey(directory: Path, sweep: Sweep | None = None) -> Survey:
         sweep = read_sweep(directory / SWEEP)
     duties: dict[str, str] = {}
     entries: list[Entry] = []
-    for job in sweep.jobs():
+    for job in (job for job in sweep.jobs() if job.fits(only)):
         task = job.config.task
         if task not in duties:  # the pace is no part of the digest, so it is the task's
             duties[task] = duties_of(sweep, directory, job).digest
