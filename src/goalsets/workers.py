@@ -26,11 +26,15 @@ Job = TypeVar("Job")
 Answer = TypeVar("Answer")
 
 # Workers share the cores by being many, so each computes in one thread; and they draw nothing, so
-# MuJoCo need not look for a display.
+# MuJoCo need not look for a display. NumPy and its linear algebra have other code for each kind of
+# processor, whose results differ in their last bits; contacts make another episode of that. So all
+# take the code that every x86 processor of the last ten years can run; others do not hear of it.
 WORKER_ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "MUJOCO_GL": "disable",
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
     "OMP_NUM_THREADS": "1",
+    "OPENBLAS_CORETYPE": "Haswell",
     "OPENBLAS_NUM_THREADS": "1",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 from dataclasses import replace
 
 import numpy as np
@@ -165,3 +166,20 @@ def test_progress_on_a_terminal(capsys):
 
 def test_shards_are_a_few_seconds_apart():
     assert 1.0 <= shards.INTERVAL <= 60.0
+
+
+@pytest.mark.full
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="about kinds of x86 processors")
+def test_the_kind_of_processor_does_not_matter(tmp_path, monkeypatch):
+    # For an arm's sines and its linear algebra, NumPy has code of its own for each kind.
+    recipe = replace(RECIPES["cube-single-play-v0"], length=100)
+    found = []
+    for kind, without in (("Nehalem", "X86_V4"), ("Haswell", "")):
+        monkeypatch.setenv("OPENBLAS_CORETYPE", kind)
+        monkeypatch.setenv("NPY_DISABLE_CPU_FEATURES", without)
+        done = collect(
+            "cube-single-play-v0", output=tmp_path / kind, episodes=1, recipe=recipe, workers=1
+        )
+        with np.load(done.train) as file:
+            found.append(file["qpos"])
+    np.testing.assert_array_equal(*found)
