@@ -90,11 +90,12 @@ def budgets_of(run: Path) -> list[Row]:
     config = json.loads((run / "config.json").read_text(encoding="utf-8"))
     usual = resolve(config["task"], learner=config["learner"], scheme=config["scheme"])
     also = [f"--horizon {config['horizon']}"] if config["horizon"] else []
-    also += [
-        f"--set {name}={value}"
+    changed = [
+        f"{name}={value}"
         for name, value in config["settings"].items()
         if usual.settings.get(name) != value
     ]
+    also += [f"--set {' '.join(changed)}"] if changed else []
     if config["weight_decay"] != usual.weight_decay:
         also.append(f"--weight-decay {config['weight_decay']}")
     records = (run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
