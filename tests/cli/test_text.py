@@ -66,6 +66,7 @@ ERRORS = {
     "error-eval": "eval|no-such-run",
     "error-export": "export|no-such-run",
     "error-landscape": "landscape|no-such-run",
+    "error-landscape-demo": "landscape|demo",
     "error-play-run": "play|no-such-run|--port|0",
     "error-play-runs": "play|demo|demo|demo|--port|0",
     "error-serve-run": "serve|no-such-run|--port|0",

@@ -27,6 +27,9 @@ def landscape(runs: Annotated[tuple[Path, ...], tyro.conf.Positional]) -> None:
         raise GoalsetsError("name at least one run directory.")
     for run in [Run.open(path) for path in runs]:
         if run.shipped:
-            raise GoalsetsError(f"{run.path.name!r} comes with goalsets and keeps no new files.")
+            raise GoalsetsError(
+                f"{run.path.name!r} comes with goalsets and keeps no new files: copy it to a place "
+                "of yours."
+            )
         found = keep_landscape(run)
         print(f"{run.path / LANDSCAPE}: {', '.join(found.queries)}, after step {found.step:,}")
