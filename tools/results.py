@@ -39,7 +39,7 @@ SWEEPS = (
 RESULTS, RUNS = Path("results"), Path("runs/results")
 MINUTES = {"gcbc": 3, "gcdl": 4, "gcivl": 4, "gciql": 6, "crl": 6}
 """About as long does a run take on one core at the preset, its evaluation included."""
-ROLLOUT = "cube-single-noisy-v0/gcdl-{}-*-s0"
+ROLLOUT = "cube-single-noisy-v0/gcdl-{}-*-s1"
 """Runs whose predicted distances along one rollout are recorded: the paper's figure."""
 
 
@@ -50,8 +50,7 @@ def main(*options: str) -> None:
         patterns = [word for word in options if not word.startswith("-")]
         for name in SWEEPS:
             _train(RESULTS / "sweeps" / f"{name}.yaml", patterns)
-        _look_along_a_rollout()
-        _keep_records()
+    _look_along_a_rollout()
     kept, report = str(RESULTS / "runs"), str(RESULTS / "report")
     subprocess.run([sys.executable, "-m", "goalsets", "report", kept, "-o", report], check=True)
     eight_tasks.main()
@@ -103,6 +102,7 @@ def _look_along_a_rollout() -> None:
         words = ["distance", *map(str, runs), "--query", "all", "eff_pos"]
         picture = str(RUNS / "distance.png")
         subprocess.run([sys.executable, "-m", "goalsets", *words, "-o", picture], check=True)
+        _keep_records()
 
 
 def _keep_records() -> None:
