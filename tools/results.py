@@ -2,9 +2,9 @@
 
 Trains what results/runs has no records of (a run that is recorded there is never repeated, on
 whichever machine it was trained), keeps the small files of every new run there, and writes the
-report to results/report, what the eight tasks show to results/tasks.md, and the main table into the
-README. Stop it when you like; it continues. With `--records`, it trains nothing and only writes
-what there is.
+report to results/report, what the eight tasks show to results/tasks.md, and tables into the README
+and the docs. Stop it when you like; it continues. With `--records`, it trains nothing and only
+writes what there is.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ SWEEPS = (
     "results-seeds",
 )
 RESULTS, RUNS = Path("results"), Path("runs/results")
+PAGES = (README, Path("docs/evaluation.md"))
+"""Pages that show tables of the report."""
 MINUTES = {"gcbc": 3, "gcdl": 4, "gcivl": 4, "gciql": 6, "crl": 6}
 """About as long does a run take on one core at the preset, its evaluation included."""
 ROLLOUT = "cube-single-noisy-v0/gcdl-{}-*-s1"
@@ -54,8 +56,11 @@ def main(*options: str) -> None:
     kept, report = str(RESULTS / "runs"), str(RESULTS / "report")
     subprocess.run([sys.executable, "-m", "goalsets", "report", kept, "-o", report], check=True)
     eight_tasks.main()
-    table = (RESULTS / "report/tables/main.md").read_text(encoding="utf-8")
-    fill_places({"paper": _without_empty_rows(table)}, [README])
+    scores, predicates = (
+        (RESULTS / "report/tables" / f"{name}.md").read_text(encoding="utf-8").strip()
+        for name in ("main", "predicates-cube-single-noisy-v0")
+    )
+    fill_places({"paper": _without_empty_rows(scores), "predicates": predicates}, PAGES)
 
 
 def _train(file: Path, patterns: Sequence[str]) -> None:
@@ -139,7 +144,7 @@ def _what(record: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _without_empty_rows(table: str) -> str:
     """The table without rows that have no score yet; the report shows those as missing."""
-    return "\n".join(line for line in table.strip().split("\n") if "| — | — | — | — |" not in line)
+    return "\n".join(line for line in table.split("\n") if "| — | — | — | — |" not in line)
 
 
 if __name__ == "__main__":

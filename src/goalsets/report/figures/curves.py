@@ -145,4 +145,10 @@ def _marker(scheme: str) -> dict[str, Any]:
     """How evaluations of a scheme are marked: marks in one place lie inside each other."""
     shape = "X" if mark(scheme).marker == "|" else mark(scheme).marker
     size = {"her-full": 9.5, "her-task": 7.5, "gs-blockwise": 6.5}.get(scheme, 4.0)
-    return {"marker": shape, "markersize": size, "markerfacecolor": "none", "markeredgewidth": 1.2}
+    return {
+        "marker": shape,
+        "markersize": size,
+        "markerfacecolor": "none",
+        "markeredgewidth": 1.2,
+        "clip_on": False,  # the last evaluation may lie on the edge
+    }
