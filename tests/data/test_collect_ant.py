@@ -193,15 +193,16 @@ def test_exploring_keeps_a_direction_for_ten_steps(weights: Path) -> None:
 
 
 @pytest.mark.full
-def test_the_ant_that_ships_walks_to_its_goals() -> None:
-    recipe = short("antmaze-medium-navigate-v0", 1_001)
-    driver = make_driver(recipe)
-    cells = set()
-    for index in range(3):
-        xy = collect_episode(driver, recipe, 0, Job("train", index))["observations"][:, :2]
-        cells |= {tuple(driver.env.xy_to_ij(place)) for place in xy}
-        metres = np.hypot(*np.diff(xy, axis=0).T).sum()
-        assert metres / (0.1 * len(xy)) > 0.7, f"metres a second in episode {index}"
+def test_the_ant_that_ships_walks_to_its_goals(tmp_path: Path) -> None:
+    # In a worker, whose episodes are the same on every processor: one that falls walks less.
+    task = "antmaze-medium-navigate-v0"
+    done = collect(task, episodes=3, output=tmp_path, workers=1)
+    with np.load(done.train) as file:
+        episodes = file["observations"][:, :2].reshape(3, 1_001, 2)
+    env = make_driver(RECIPES[task]).env
+    metres = np.hypot(*np.diff(episodes, axis=1).transpose(2, 0, 1)).sum()
+    assert metres / (3 * 1_001 * 0.1) > 0.8, "metres a second"
+    cells = {tuple(env.xy_to_ij(place)) for place in episodes.reshape(-1, 2)}
     assert len(cells) >= 15, "of the 26 free cells"
 
 
