@@ -9,6 +9,7 @@ writes what there is.
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ import eight_tasks
 from learning_pages import README, fill_places
 
 from goalsets.evaluate.landscape import LANDSCAPE, has_landscape, keep_landscape
+from goalsets.evaluate.official import TASK_IDS
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, Sweep
 from goalsets.train.config import TrainConfig
@@ -45,13 +47,15 @@ ROLLOUT = "cube-single-noisy-v0/gcdl-{}-*-s1"
 """Runs whose predicted distances along one rollout are recorded: the paper's figure."""
 
 
-def main(*options: str) -> None:
+def main() -> None:
     """Train what is missing, then keep the records and write the report."""
+    parser = argparse.ArgumentParser(description="Make our results.")
+    parser.add_argument("--only", nargs="+", default=[], help='patterns of names: "*gciql*"')
+    parser.add_argument("--records", action="store_true", help="train nothing")
+    asked = parser.parse_args()
     _keep_records()
-    if "--records" not in options:
-        patterns = [word for word in options if not word.startswith("-")]
-        for name in SWEEPS:
-            _train(RESULTS / "sweeps" / f"{name}.yaml", patterns)
+    for name in () if asked.records else SWEEPS:
+        _train(RESULTS / "sweeps" / f"{name}.yaml", asked.only)
     _look_along_a_rollout()
     kept, report = str(RESULTS / "runs"), str(RESULTS / "report")
     subprocess.run([sys.executable, "-m", "goalsets", "report", kept, "-o", report], check=True)
@@ -84,7 +88,7 @@ def is_recorded(job: Job, sweep: Sweep, records: Path = RESULTS / "runs") -> boo
     """Whether the records of a run hold all that a sweep asks of it."""
     found, _ = read_evaluations(records / job.name)
     last = [record for record in found if record["step"] == job.config.steps]
-    episodes = sweep.evaluation.episodes * 5
+    episodes = sweep.evaluation.episodes * len(TASK_IDS)
     official = any(r["kind"] == "official" and r["num_episodes"] >= episodes for r in last)
     return official and (not sweep.suites or any(r["kind"] == "suite" for r in last))
 
@@ -148,4 +152,4 @@ def _without_empty_rows(table: str) -> str:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

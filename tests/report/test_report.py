@@ -103,6 +103,9 @@ def test_report(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert page.count("<img") == len({n for n in names if n.endswith(".png")})
     for picture_name in re.findall(r"!\[.*\]\((.*)\)", (output / "report.md").read_text()):
         assert (output / picture_name).exists()
+    captions = re.findall(r"^\*(.{60,})\*$", (output / "report.md").read_text(), re.MULTILINE)
+    assert len(captions) > 8
+    assert all("Budget: " in text or text.startswith("The tasks.") for text in captions)
     assert "1,000 steps × 512" in page
     assert "200,000 steps × 8192" in page
     left_out = page[page.index('id="left-out"') :]

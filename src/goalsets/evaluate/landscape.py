@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from goalsets.core import GoalsetsError, Query
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.start import make_environment, start_episode
+from goalsets.learners import LEARNERS
 from goalsets.train.config import SCHEMES, TrainConfig
 from goalsets.train.run import Run
 
@@ -61,7 +62,8 @@ class Landscape:
 
 def has_landscape(config: TrainConfig) -> bool:
     """Whether there is a plane to lay out states of the task in, and a distance to ask for."""
-    return _family(config.task) in _PLANES and config.learner != "gcbc"
+    has_value = LEARNERS[config.learner].value_mixture is not None
+    return has_value and _family(config.task) in _PLANES
 
 
 def planes_of(task: str) -> list[Plane]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from goalsets.evaluate.compare import Comparison, compare_outcomes
+from goalsets.report import budget
 from goalsets.report.collect import RunRecord
 from goalsets.report.results import Results
 from goalsets.report.statistics import holm
@@ -20,6 +21,8 @@ OFFICIAL = "official goals"
 class Pair:
     """Two runs of one task, learner, recipe and seed, on the same episodes."""
 
+    run: RunRecord
+    """The one that is compared with HER-Full's; their budgets are the same."""
     task: str
     learner: str
     variant: str
@@ -91,7 +94,7 @@ def paired_table(found: Sequence[Pair]) -> Table | None:
             "95 % paired bootstrap interval; then the episodes that only the scheme and only "
             f"{BASELINE} solved, McNemar's exact p, and p after Holm's correction for all "
             f"{len(found)} rows (bold: below 0.05). This is about two checkpoints, and not about "
-            "the next seed."
+            f"the next seed. Budget: {budget.training(pair.run for pair in found)}. {budget.PAPER}"
         ),
         columns=[
             "learner",
@@ -140,4 +143,4 @@ def _compare(group: Iterable[Answered]) -> Iterator[Pair]:
                     comparison = compare_outcomes(
                         predicate, [ours[k] for k in both], [theirs[k] for k in both]
                     )
-                    yield Pair(task, learner, variant, seed, scheme, comparison)
+                    yield Pair(other.run, task, learner, variant, seed, scheme, comparison)
