@@ -13,9 +13,17 @@ from goalsets.evaluate.alongside import Alongside
 from goalsets.evaluate.stats import Rate
 from goalsets.screen import LINE_INTERVAL, Screen, clock
 from goalsets.train.checkpoint import Progress as Reached
+from goalsets.train.log import HELD_OUT
 from goalsets.train.run import Run
 
-_SHOWN = ("loss", "value/mean", "critic/mean", "critic/accuracy", "actor/mse")
+_SHOWN = (
+    "loss",
+    "value/mean",
+    "critic/mean",
+    "critic/accuracy",
+    "actor/mse",
+    f"{HELD_OUT}actor/mse",
+)
 """Metrics worth a glance; those that a learner has."""
 
 

@@ -16,7 +16,7 @@ from goalsets.learners import LEARNERS, Learner, Problem
 from goalsets.relabel.goals import GoalSampler
 from goalsets.relabel.labels import IdentityLabels, Labels, PredicateLabels, TermLabels
 from goalsets.relabel.queries import QUERY_DISTRIBUTIONS
-from goalsets.relabel.sampler import Sampler
+from goalsets.relabel.sampler import Batch, Generators, Sampler
 from goalsets.train.config import SCHEMES, TrainConfig
 
 _BANK = 1024
@@ -68,6 +68,19 @@ def make_sampler(config: TrainConfig, frame: Frame, data: Trajectories) -> Sampl
         actor_goals=GoalSampler(0.0, 1.0, 0.0, horizon=frame.horizon),
         labels=_make_labels(config, frame),
     )
+
+
+def draw_held_out(
+    config: TrainConfig, frame: Frame, held_out: Trajectories, size: int = 2048
+) -> Batch | None:
+    """Draw relabeled transitions from episodes that are not trained on, if there are any.
+
+    They are drawn once: what changes in their metrics is then the learner.
+    """
+    if held_out.num_transitions < 1:
+        return None
+    sampler = make_sampler(config, frame, frame.normaliser.apply(held_out))
+    return sampler.sample(size, Generators.from_seed(config.seed))
 
 
 def draw_bank(config: TrainConfig, data: Trajectories) -> torch.Tensor | None:

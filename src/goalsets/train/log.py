@@ -15,6 +15,8 @@ from goalsets.core import GoalsetsError
 
 METRICS = "metrics.csv"
 TENSORBOARD = "tensorboard"
+HELD_OUT = "held-out/"
+"""How the names of metrics begin that are measured on episodes which are not trained on."""
 
 Row = Mapping[str, float]
 
@@ -41,19 +43,18 @@ class CsvLog:
     def __init__(self, directory: Path, after: int = 0) -> None:
         """Take the run directory, and the step that a resumed run continues from."""
         self._path = directory / METRICS
+        self._columns: list[str] = []
         if self._path.exists():
             self._forget(after)
 
     def record(self, step: int, seconds: float, metrics: Row) -> None:
         """Append a row; each is on disk before the next comes."""
         row = {"step": step, "seconds": round(seconds, 3), **metrics}
-        fresh = not self._path.exists()
         try:
+            if missing := [name for name in row if name not in self._columns]:
+                self._widen(missing)
             with self._path.open("a", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, row)
-                if fresh:
-                    writer.writeheader()
-                writer.writerow(row)
+                csv.DictWriter(file, self._columns).writerow(row)
         except OSError as error:
             raise LogError(f"cannot write {self._path}: {error.strerror}.") from error
 
@@ -65,13 +66,27 @@ class CsvLog:
             header, *rows = list(csv.reader(file))
         # A kill may have cut the last row short.
         kept = [row for row in rows if len(row) == len(header) and int(row[0]) <= after]
-        temporary = self._path.with_suffix(".tmp")
         try:
-            with temporary.open("w", newline="", encoding="utf-8") as file:
-                csv.writer(file).writerows([header, *kept])
-            temporary.replace(self._path)
+            self._write(header, kept)
         except OSError as error:
             raise LogError(f"cannot write {self._path}: {error.strerror}.") from error
+        self._columns = header
+
+    def _widen(self, missing: list[str]) -> None:
+        """Begin the file, or give an older run's the columns that it lacks."""
+        rows: list[list[str]] = []
+        if self._path.exists():
+            with self._path.open(newline="", encoding="utf-8") as file:
+                rows = list(csv.reader(file))[1:]
+        self._columns += missing
+        self._write(self._columns, [row + [""] * len(missing) for row in rows])
+
+    def _write(self, header: list[str], rows: list[list[str]]) -> None:
+        """Replace the file in one step."""
+        temporary = self._path.with_suffix(".tmp")
+        with temporary.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([header, *rows])
+        temporary.replace(self._path)
 
 
 class TensorBoardLog:

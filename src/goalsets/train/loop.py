@@ -13,10 +13,10 @@ from torch import nn
 from goalsets.condition import GoalSetConditioner
 from goalsets.core import GoalsetsError
 from goalsets.learners import BatchTensors, Learner
-from goalsets.relabel.sampler import Generators, Sampler
+from goalsets.relabel.sampler import Batch, Generators, Sampler
 from goalsets.train.checkpoint import CHECKPOINT, Progress, load_checkpoint, save_checkpoint
 from goalsets.train.config import TrainConfig
-from goalsets.train.log import Log
+from goalsets.train.log import HELD_OUT, Log
 
 _LARGEST = 1e12
 """No metric of a healthy run is near this; and nothing compares with what is not a number."""
@@ -42,9 +42,10 @@ class Trainer:
         log_every: Steps between rows of metrics.
         checkpoint_every: Steps between checkpoints.
         device: Where to compute.
+        held_out: Transitions that are not trained on; their metrics are recorded with the others.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         config: TrainConfig,
         learner: Learner,
@@ -55,12 +56,14 @@ class Trainer:
         log_every: int = 100,
         checkpoint_every: int = 2_000,
         device: torch.device | str = "cpu",
+        held_out: Batch | None = None,
     ) -> None:
         """Create the optimiser and, where there is a checkpoint, go back to it."""
         self.config, self.learner, self.sampler = config, learner.to(device), sampler
         self.device = device
         self.directory, self.logs = directory, logs
         self.log_every, self.checkpoint_every = log_every, checkpoint_every
+        self.held_out = None if held_out is None else BatchTensors.of(held_out, device)
         self.rng = Generators.from_seed(config.seed)
         self.parameters = [p for p in learner.parameters() if p.requires_grad]
         self.optimiser = torch.optim.AdamW(
@@ -121,6 +124,7 @@ class Trainer:
         if step % self.log_every == 0 or step == last:
             found = {name: float(value) for name, value in metrics.items()}
             self._check(found)
+            found |= self.measure_held_out()
             for log in self.logs:
                 log.record(step, self.progress.seconds, found)
             if on_step is not None:
@@ -154,6 +158,14 @@ class Trainer:
         self.learner.after_step()
         metrics["loss"] = loss.detach()
         return metrics
+
+    @torch.no_grad()
+    def measure_held_out(self) -> dict[str, float]:
+        """The metrics of what is not trained on: apart from the others, it is learnt by heart."""
+        if self.held_out is None:
+            return {}
+        loss, metrics = self.learner.losses(self.held_out)
+        return {HELD_OUT + name: float(value) for name, value in {**metrics, "loss": loss}.items()}
 
     def _schedule(self) -> None:
         """Set the learning rate of the step that comes; it depends on nothing but the step."""

@@ -14,7 +14,7 @@ from goalsets.data.normaliser import Normaliser
 from goalsets.data.store import Store
 from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tasks import TASKS
-from goalsets.train.build import Frame, draw_bank, make_learner, make_sampler
+from goalsets.train.build import Frame, draw_bank, draw_held_out, make_learner, make_sampler
 from goalsets.train.checkpoint import CHECKPOINT, Progress
 from goalsets.train.config import TrainConfig
 from goalsets.train.log import CsvLog, Log, TensorBoardLog
@@ -141,6 +141,7 @@ def prepare(  # noqa: PLR0913 - as above
         log_every=pace.log_every,
         checkpoint_every=pace.checkpoint_every,
         device=device,
+        held_out=draw_held_out(config, frame, store.validation),
     )
     after = trainer.progress.step
     more = more_logs(run) if more_logs is not None else ()
