@@ -56,12 +56,15 @@ _TRIED = """
 ## Other budgets and settings that were tried
 
 In search of what shows anything where the preset does not: one run each, by
-`goalsets train TASK --learner LEARNER --scheme SCHEME --steps STEPS`, with what else is named.
+`goalsets train TASK --learner LEARNER --scheme SCHEME --steps STEPS --batch-size BATCH`, with what
+else is named, on so many collected episodes.
 
-| task | learner, scheme | budget | also | success |
-|---|---|---|---|---:|
+| task | learner, scheme | budget | data | also | success |
+|---|---|---|---:|---|---:|
 """
-_NAMES = ("task", "learner", "scheme", "steps", "batch", "also")
+_NAMES = ("task", "learner", "scheme", "steps", "batch", "data", "also")
+_OPTIONS = ("horizon", "learning_rate", "hidden", "weight_decay")
+"""Fields of a configuration that are told where they are not the preset's."""
 _FIELDS = (*_NAMES, "episodes", "success", "low", "high")
 
 
@@ -89,15 +92,18 @@ def budgets_of(run: Path) -> list[Row]:
     """A row for each step of a run that was evaluated on the official goals."""
     config = json.loads((run / "config.json").read_text(encoding="utf-8"))
     usual = resolve(config["task"], learner=config["learner"], scheme=config["scheme"])
-    also = [f"--horizon {config['horizon']}"] if config["horizon"] else []
+    data = json.loads((run / "data.json").read_text(encoding="utf-8"))
+    also = [
+        f"--{name.replace('_', '-')} {config[name]}"
+        for name in _OPTIONS
+        if config[name] != getattr(usual, name)
+    ]
     changed = [
         f"{name}={value}"
         for name, value in config["settings"].items()
         if usual.settings.get(name) != value
     ]
     also += [f"--set {' '.join(changed)}"] if changed else []
-    if config["weight_decay"] != usual.weight_decay:
-        also.append(f"--weight-decay {config['weight_decay']}")
     records = (run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
     found: dict[int, Row] = {}
     for record in map(json.loads, records):
@@ -109,6 +115,7 @@ def budgets_of(run: Path) -> list[Row]:
             # The learning rate falls to the end: weights from before it are of a longer budget.
             "steps": f"{record['step']} of {config['steps']}",
             "batch": str(config["batch_size"]),
+            "data": str(data["episodes"]),
             "also": " ".join(also),
             "episodes": str(record["num_episodes"]),
             "success": f"{100 * record['success']:.0f}",
@@ -122,7 +129,8 @@ def budgets_of(run: Path) -> list[Row]:
 def _place(row: Row) -> tuple[object, ...]:
     """Where a trial stands in the table: the shorter budget first."""
     steps = [int(part) for part in reversed(row["steps"].split(" of "))]
-    return (*(row[name] for name in ("task", "learner", "scheme")), row["also"], *steps)
+    who = (row[name] for name in ("task", "learner", "scheme"))
+    return (*who, int(row["data"]), row["also"], *steps)
 
 
 def _tried_line(row: Row) -> str:
@@ -131,7 +139,7 @@ def _tried_line(row: Row) -> str:
     success = f"{row['success']} [{row['low']}, {row['high']}], {row['episodes']} episodes"
     who = f"{row['learner'].upper()}, {row['scheme']}"
     also = f"`{row['also']}`" if row["also"] else ""
-    return f"| `{row['task']}` | {who} | {budget} | {also} | {success} |"
+    return f"| `{row['task']}` | {who} | {budget} | {row['data']} | {also} | {success} |"
 
 
 def rows_of(main: Iterable[Row], paired: Iterable[Row]) -> list[str]:
