@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +12,16 @@ import ogbench
 import pytest
 
 from goalsets.cli.data_collect import collect as command
-from goalsets.data.collect import RECIPES, CollectError, Collection, collect, shards
+from goalsets.data.collect import (
+    RECIPES,
+    CollectError,
+    Collection,
+    CollectStopped,
+    collect,
+    shards,
+)
 from goalsets.data.collect.progress import CollectScreen
-from tests.data.collecting import MAZE, SHORT, contents, small
+from tests.data.collecting import MAZE, SHORT, Notes, contents, small
 
 
 @pytest.fixture(scope="module")
@@ -83,6 +91,45 @@ def test_a_larger_set_begins_as_a_smaller_one(done, tmp_path):
     larger, smaller = np.load(small(tmp_path, episodes=6).train), np.load(done.train)
     for key in smaller:
         np.testing.assert_array_equal(larger[key][:200], smaller[key])
+
+
+@pytest.mark.full
+def test_a_set_grows_to_the_bytes_of_a_larger_one(done, tmp_path):
+    before = shutil.copytree(done.train.parent, tmp_path / "grown")
+    grown = small(before, episodes=12)
+    assert grown.collected == 8, "only what was missing"
+    assert contents(grown) == contents(small(tmp_path / "whole", episodes=12))
+    assert len(list(before.iterdir())) == 3, "nothing is left over"
+    with pytest.raises(CollectError, match=r"episodes\.train is 12, not 4\. Use --force"):
+        small(before)
+
+
+@pytest.mark.full
+def test_growth_that_is_stopped_loses_nothing(done, tmp_path, monkeypatch):
+    place = shutil.copytree(done.train.parent, tmp_path / "grown")
+    monkeypatch.setattr(shards, "INTERVAL", 0.0)
+
+    class Stop(Notes):
+        def episode(self, steps: int) -> None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(CollectStopped, match="of 13 episodes are kept"):
+        small(place, episodes=12, watch=Stop())
+    again = small(place)
+    assert again.collected == 0, "what was there before is there"
+    assert contents(again) == contents(done)
+    notes = Notes()
+    small(place, episodes=12, watch=notes)
+    assert notes.finished > 5, "growth goes on where it was"
+
+
+@pytest.mark.full
+def test_data_of_other_versions_does_not_grow(done, tmp_path):
+    place = shutil.copytree(done.train.parent, tmp_path / "grown")
+    about = place / done.about.name
+    about.write_text(about.read_text().replace('"mujoco": "', '"mujoco": "0.'))
+    with pytest.raises(CollectError, match=r"not 12; versions\.mujoco is 0\."):
+        small(place, episodes=12)
 
 
 @pytest.mark.full

@@ -18,6 +18,9 @@ from goalsets.data.collect.shards import Shards, remove_leftovers
 PLAN = Plan("pointmaze-medium-stitch-v0", RECIPES["pointmaze-medium-stitch-v0"], 0, 5, 2)
 
 
+JOBS = list(PLAN.jobs({"train": 0, "validation": 0}))
+
+
 @pytest.fixture(autouse=True)
 def _write_when_told(monkeypatch):
     monkeypatch.setattr(shards, "INTERVAL", 1e9)
@@ -45,7 +48,7 @@ def test_episodes_wait_for_those_before_them(tmp_path):
 def test_a_shard_has_one_split(tmp_path):
     with Shards(tmp_path / "work", PLAN) as kept:
         for number in range(7):
-            kept.add(PLAN.job(number), rows(number))
+            kept.add(JOBS[number], rows(number))
         kept.flush()
         found = ["train-000000-000005.npz", "validation-000000-000002.npz"]
         assert names(kept.directory) == found
@@ -58,14 +61,14 @@ def test_shards_are_written_from_time_to_time(tmp_path, monkeypatch):
     monkeypatch.setattr(shards, "INTERVAL", 0.0)
     with Shards(tmp_path / "work", PLAN) as kept:
         for number in range(3):
-            kept.add(PLAN.job(number), rows(number))
+            kept.add(JOBS[number], rows(number))
         assert kept.finished == 3
 
 
 def test_joined_shards_are_one_archive(tmp_path):
     with Shards(tmp_path / "work", PLAN) as kept:
         for number in range(4):
-            kept.add(PLAN.job(number), rows(number))
+            kept.add(JOBS[number], rows(number))
             kept.flush()
         steps = write_in_one_step(tmp_path / "x.npz", lambda file: join(kept.paths("train"), file))
     assert steps == 12
@@ -76,12 +79,12 @@ def test_joined_shards_are_one_archive(tmp_path):
 
 def test_overlap_after_an_interruption(tmp_path):
     with Shards(tmp_path / "work", PLAN) as kept:
-        kept.add(PLAN.job(0), rows(0))
+        kept.add(JOBS[0], rows(0))
         kept.flush()
         (kept.directory / "train-000000-000001.npz").rename(tmp_path / "shorter")
     with Shards(tmp_path / "work", PLAN) as kept:
         for number in range(3):
-            kept.add(PLAN.job(number), rows(number))
+            kept.add(JOBS[number], rows(number))
         kept.flush()
         (tmp_path / "shorter").rename(kept.directory / "train-000000-000001.npz")
     with Shards(tmp_path / "work", PLAN) as kept:
@@ -92,7 +95,7 @@ def test_overlap_after_an_interruption(tmp_path):
 def test_missing_shard(tmp_path):
     with Shards(tmp_path / "work", PLAN) as kept:
         for number in range(2):
-            kept.add(PLAN.job(number), rows(number))
+            kept.add(JOBS[number], rows(number))
             kept.flush()
         kept.paths("train")[0].unlink()
     with (
@@ -104,7 +107,7 @@ def test_missing_shard(tmp_path):
 
 def test_another_plan(tmp_path):
     with Shards(tmp_path / "work", PLAN) as kept:
-        kept.add(PLAN.job(0), rows(0))
+        kept.add(JOBS[0], rows(0))
         kept.flush()
     other = replace(PLAN, seed=3)
     with (
@@ -116,6 +119,20 @@ def test_another_plan(tmp_path):
         assert kept.finished == 1
     with Shards(tmp_path / "work", other, force=True) as kept:
         assert kept.finished == 0
+
+
+def test_a_collection_grows(tmp_path):
+    with Shards(tmp_path / "work", PLAN) as kept:
+        for number, job in enumerate(JOBS):
+            kept.add(job, rows(number))
+        kept.flush()
+    larger = replace(PLAN, train=30, validation=3)
+    with Shards(tmp_path / "work", larger) as kept:
+        assert kept.done == {"train": 5, "validation": 2}
+        left = list(larger.jobs(kept.done))
+        assert (left[0], left[-1], len(left)) == (Job("train", 5), Job("validation", 2), 26)
+    with pytest.raises(CollectError, match=r"episodes\.train is 30, not 5"):
+        Shards(tmp_path / "work", PLAN).__enter__()
 
 
 def test_other_versions_are_not_mixed(tmp_path):

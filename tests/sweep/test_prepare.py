@@ -9,6 +9,8 @@ import pytest
 
 from goalsets.core import GoalsetsError
 from goalsets.data.store import INDEX, Store
+from goalsets.data.writer import write_store
+from goalsets.envs.tabletop import collect, tabletop_layout
 from goalsets.sweep.grid import DataChoice
 from goalsets.sweep.prepare import prepare_data
 from goalsets.sweep.survey import RUNS
@@ -29,6 +31,16 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_missing_data_is_named(empty: Path) -> None:
     with pytest.raises(GoalsetsError, match=CUBE):
         prepare_data(CUBE, DataChoice("never"))
+
+
+def test_data_of_another_size_is_taken_and_told(empty: Path) -> None:
+    episodes = collect(3, 20, seed=0).episodes()
+    write_store(empty / CUBE, episodes, layout=tabletop_layout(1))
+    said: list[str] = []
+    prepare_data(CUBE, DataChoice("collect", episodes=3), said.append)
+    assert not said
+    prepare_data(CUBE, DataChoice("collect", episodes=200), said.append)
+    assert "has 3 episodes, not the 200" in said[0]
 
 
 @pytest.mark.full

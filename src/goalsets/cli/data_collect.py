@@ -21,7 +21,8 @@ def collect(
 
     The data is made as OGBench makes its own and has its file format. The same seed gives the same
     bytes whatever the number of workers. Stop it when you like, even by force: the same command
-    continues where it was.
+    continues where it was. Asked for more episodes than are there, it collects those that are
+    missing.
 
     Args:
         task: A cube, scene, puzzle, pointmaze or antmaze data set, such as cube-single-noisy-v0.

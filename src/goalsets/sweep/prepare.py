@@ -33,6 +33,13 @@ def prepare_data(task: str, choice: DataChoice, say: Callable[[str], None] = sil
         if choice.make in ("collect", "download"):
             _import(task, path, say)
     store = find_store(task, make=True, say=say)
+    there = store.train.num_episodes
+    if choice.make == "collect" and choice.episodes not in (None, there):
+        # Downloaded data, or more of it than asked for, is nobody's mistake; silence would be.
+        say(
+            f"the data of {task} that is there has {there:,} episodes, not the {choice.episodes:,} "
+            f"that this sweep would collect: {path}"
+        )
     return Prepared(store.path.resolve(), store.fingerprint)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import importlib.metadata
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import goalsets
-from goalsets.data.collect.episode import Job
+from goalsets.data.collect.episode import SPLITS, Job, Split
 from goalsets.data.collect.errors import CollectError
 from goalsets.data.collect.experts import expert_fingerprint
 from goalsets.data.collect.recipes import Recipe
@@ -32,19 +33,19 @@ class Plan:
         """Return the number of episodes."""
         return self.train + self.validation
 
-    def job(self, number: int) -> Job:
-        """The episode with a number: those for training come first, then those for validation."""
-        if number < self.train:
-            return Job("train", number)
-        return Job("validation", number - self.train)
+    def jobs(self, done: Mapping[Split, int]) -> Iterator[Job]:
+        """The episodes that are left where so many of each split are there."""
+        for split in SPLITS:
+            count = self.train if split == "train" else self.validation
+            yield from (Job(split, index) for index in range(done[split], count))
 
-    def jobs(self, first: int = 0) -> Iterator[Job]:
-        """The episodes from number `first` on."""
-        return map(self.job, range(first, len(self)))
-
-    def number(self, job: Job) -> int:
-        """The number of an episode."""
-        return job.index if job.split == "train" else self.train + job.index
+    def continues(self, there: Mapping[str, Any]) -> bool:
+        """Whether a collection is the beginning of this one: the same, with fewer episodes."""
+        asked = {**self.identity(), "versions": versions()}
+        episodes = asked.pop("episodes")
+        counts = there.get("episodes", {})
+        fewer = all(counts.get(split, math.inf) <= count for split, count in episodes.items())
+        return fewer and not differences(there, asked)
 
     def identity(self) -> dict[str, Any]:
         """What decides the data, as JSON has it."""

@@ -6,6 +6,7 @@ import functools
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from goalsets.data.collect.episode import SPLITS, Split, make_collector
 from goalsets.data.collect.errors import CollectError, CollectStopped
@@ -41,7 +42,7 @@ class Collection:
         """The file of a split."""
         return self.train if split == "train" else self.validation
 
-    def content(self) -> dict[str, object]:
+    def content(self) -> dict[str, Any]:
         """What is known about the data."""
         return json.loads(self.about.read_text(encoding="utf-8"))
 
@@ -59,7 +60,8 @@ def collect(
 ) -> Collection:
     """Collect a data set, or continue where an earlier call for the same one was stopped.
 
-    The same seed gives the same bytes, whatever the number of workers and of interruptions.
+    The same seed gives the same bytes, whatever the number of workers and of interruptions. A data
+    set that is there with fewer episodes grows: only those that are missing are collected.
 
     Args:
         task: A data set's name; `RECIPES` has those that can be collected.
@@ -84,10 +86,15 @@ def collect(
     files = Collection.at((output or data_dir()).expanduser(), task)
     work = files.train.with_name(f"{task}.collecting")
     if not force and _is_finished(files, plan, work):
-        # A kill may have come after the last file was in its place.
-        remove_leftovers(work)
+        # A kill may have come after the last file was in its place; a larger one may be under way.
+        there = read_plan(work)
+        if there is None or not differences(there, plan.identity()):
+            remove_leftovers(work)
         return files
     with Shards(work, plan, force=force) as shards:
+        if not force and files.about.exists() and plan.continues(files.content()):
+            for split, count in files.content()["episodes"].items():
+                shards.take_in(split, files.path(split), count)
         before = shards.finished
         try:
             _fill(shards, workers, watch or Silence())
@@ -107,6 +114,10 @@ def _is_finished(files: Collection, plan: Plan, work: Path) -> bool:
         missing = [path.name for path in (files.train, files.validation) if not path.exists()]
         if not (found or missing):
             return True
+        if plan.continues(files.content()) and not missing:
+            return False
+        if found:  # with other versions it cannot even grow
+            found = differences(files.content(), {**plan.identity(), "versions": versions()})
         what = f"differs: {'; '.join(found)}" if found else f"lacks {' and '.join(missing)}"
     elif files.train.exists() or files.validation.exists():
         what = f"has no {files.about.name} beside it: it was downloaded, or not completed"
@@ -126,7 +137,7 @@ def _fill(shards: Shards, workers: int, watch: Watch) -> None:
     plan = shards.plan
     watch.begin(shards.finished, len(plan))
     crew = Crew(make_collector, (plan.recipe, plan.seed), workers, watch.say, "collected")
-    episodes = crew.answer(plan.jobs(shards.finished))
+    episodes = crew.answer(plan.jobs(shards.done))
     try:
         for job, rows in episodes:
             shards.add(job, rows)

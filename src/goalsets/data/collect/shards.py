@@ -1,12 +1,14 @@
 """The working directory of a collection: what is finished survives whatever happens to us.
 
 A shard is a run of consecutive episodes in OGBench's format, so a shard is itself a small data set.
-They follow each other without a gap; how far a collection has come is one number.
+Those of a split follow each other without a gap; how far it has come is one number. An episode
+depends on nothing but its seed, split and number, so a collection can grow.
 """
 
 from __future__ import annotations
 
 import fcntl
+import functools
 import itertools
 import json
 import re
@@ -34,7 +36,8 @@ class Shards:
 
     Args:
         directory: The working directory.
-        plan: What is being collected; shards of another plan are an error.
+        plan: What is being collected; shards of another plan are an error, unless it is this one
+            with fewer episodes.
         force: Remove shards of another plan instead.
     """
 
@@ -42,10 +45,10 @@ class Shards:
         """Touch nothing yet."""
         self.directory = directory
         self.plan = plan
-        self.finished = 0
-        """Episodes on disk: those with numbers below this one."""
+        self.done: dict[Split, int] = {"train": 0, "validation": 0}
+        """Episodes on disk of each split: those with numbers below this one."""
         self._force = force
-        self._waiting: dict[int, Rows] = {}
+        self._waiting: dict[Job, Rows] = {}
         self._paths: dict[Split, list[Path]] = {"train": [], "validation": []}
 
     def __enter__(self) -> Shards:
@@ -76,10 +79,16 @@ class Shards:
         """Unlock."""
         self._lock.close()
 
+    @property
+    def finished(self) -> int:
+        """Episodes on disk."""
+        return sum(self.done.values())
+
     def _adopt_plan(self) -> None:
         asked = {**self.plan.identity(), "versions": versions()}
         there = read_plan(self.directory)
-        if there is not None and (found := differences(there, asked)):
+        if there is not None and not self.plan.continues(there):
+            found = differences(there, asked)
             if not self._force:
                 raise CollectError(
                     f"an unfinished collection in {self.directory} differs: {'; '.join(found)}. "
@@ -90,25 +99,26 @@ class Shards:
         write_json(self.directory / PLAN, asked)
 
     def _find_shards(self) -> None:
-        runs: list[tuple[int, int, Path]] = []
-        for path in self.directory.glob("*.npz"):
-            match = re.fullmatch(r"(train|validation)-(\d+)-(\d+)", path.stem)
-            if match:
-                split: Split = "train" if match[1] == "train" else "validation"
-                first = self.plan.number(Job(split, int(match[2])))
-                runs.append((first, first + int(match[3]) - int(match[2]), path))
-        for first, stop, path in sorted(runs, key=lambda run: (run[0], -run[1])):
-            if stop <= self.finished:
-                # An interruption between a shard and its book-keeping: a longer one was written.
-                path.unlink()
-                continue
-            if first != self.finished:
-                raise CollectError(
-                    f"a shard is missing before {path}: episode number {self.finished} was "
-                    f"expected. Remove {self.directory} to start over."
-                )
-            self._paths[self.plan.job(first).split].append(path)
-            self.finished = stop
+        for split in SPLITS:
+            self.done[split], self._paths[split] = 0, []
+            runs = [
+                (int(match[1]), int(match[2]), path)
+                for path in self.directory.glob(f"{split}-*.npz")
+                if (match := re.fullmatch(rf"{split}-(\d+)-(\d+)", path.stem))
+            ]
+            for first, stop, path in sorted(runs, key=lambda run: (run[0], -run[1])):
+                if stop <= self.done[split]:
+                    # A longer one was written: an interruption came before its book-keeping, or
+                    # the collection grows.
+                    path.unlink()
+                    continue
+                if first != self.done[split]:
+                    raise CollectError(
+                        f"a shard is missing before {path}: {split} episode {self.done[split]} was "
+                        f"expected. Remove {self.directory} to start over."
+                    )
+                self._paths[split].append(path)
+                self.done[split] = stop
 
     def paths(self, split: Split) -> list[Path]:
         """The shards of a split in their order."""
@@ -116,30 +126,40 @@ class Shards:
 
     def add(self, job: Job, rows: Rows) -> None:
         """Take a finished episode; it is on disk within the interval, or with `flush`."""
-        self._waiting[self.plan.number(job)] = rows
+        self._waiting[job] = rows
         if time.monotonic() - self._written_at >= INTERVAL:
             self.flush()
 
     def flush(self) -> None:
         """Write what is waiting, but for episodes that others must come before."""
-        ready = itertools.takewhile(self._waiting.__contains__, itertools.count(self.finished))
-        jobs = [self.plan.job(number) for number in ready]
         for split in SPLITS:
-            if run := [job for job in jobs if job.split == split]:
+            following = (Job(split, index) for index in itertools.count(self.done[split]))
+            if run := list(itertools.takewhile(self._waiting.__contains__, following)):
                 self._write(split, run)
         self._written_at = time.monotonic()
 
     def _write(self, split: Split, run: list[Job]) -> None:
-        path = self.directory / f"{split}-{run[0].index:06d}-{run[-1].index + 1:06d}.npz"
-        episodes = [self._waiting[self.plan.number(job)] for job in run]
+        path = self._path(split, run[0].index, run[-1].index + 1)
+        episodes = [self._waiting[job] for job in run]
         arrays: dict[str, Any] = {
             key: np.concatenate([rows[key] for rows in episodes]) for key in episodes[0]
         }
         write_in_one_step(path, lambda file: np.savez(file, **arrays))
         self._paths[split].append(path)
         for job in run:
-            del self._waiting[self.plan.number(job)]
-        self.finished += len(run)
+            del self._waiting[job]
+        self.done[split] += len(run)
+
+    def _path(self, split: Split, first: int, stop: int) -> Path:
+        return self.directory / f"{split}-{first:06d}-{stop:06d}.npz"
+
+    def take_in(self, split: Split, path: Path, count: int) -> None:
+        """Begin with a file of finished episodes, unless there are more here."""
+        if self.done[split] < count:
+            with explained(path), path.open("rb") as file:
+                copy = functools.partial(shutil.copyfileobj, file)
+                write_in_one_step(self._path(split, 0, count), copy)
+            self._find_shards()
 
     def remove(self) -> None:
         """Remove the working directory, when its episodes are safe elsewhere."""
