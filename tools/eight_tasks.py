@@ -15,6 +15,7 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from goalsets.report.published import PROTOCOL, published_tasks
 from goalsets.report.statistics import gain_interval
@@ -91,19 +92,7 @@ def main(*runs: str) -> None:
 def budgets_of(run: Path) -> list[Row]:
     """A row for each step of a run that was evaluated on the official goals."""
     config = json.loads((run / "config.json").read_text(encoding="utf-8"))
-    usual = resolve(config["task"], learner=config["learner"], scheme=config["scheme"])
     data = json.loads((run / "data.json").read_text(encoding="utf-8"))
-    also = [
-        f"--{name.replace('_', '-')} {config[name]}"
-        for name in _OPTIONS
-        if config[name] != getattr(usual, name)
-    ]
-    changed = [
-        f"{name}={value}"
-        for name, value in config["settings"].items()
-        if usual.settings.get(name) != value
-    ]
-    also += [f"--set {' '.join(changed)}"] if changed else []
     records = (run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
     found: dict[int, Row] = {}
     for record in map(json.loads, records):
@@ -116,7 +105,7 @@ def budgets_of(run: Path) -> list[Row]:
             "steps": f"{record['step']} of {config['steps']}",
             "batch": str(config["batch_size"]),
             "data": str(data["episodes"]),
-            "also": " ".join(also),
+            "also": _options(config),
             "episodes": str(record["num_episodes"]),
             "success": f"{100 * record['success']:.0f}",
             "low": f"{100 * low:.0f}",
@@ -124,6 +113,22 @@ def budgets_of(run: Path) -> list[Row]:
         }
         found[record["step"]] = told
     return list(found.values())
+
+
+def _options(config: Mapping[str, Any]) -> str:
+    """The options of `goalsets train` that make a configuration, beside the budget's."""
+    usual = resolve(config["task"], learner=config["learner"], scheme=config["scheme"])
+    also = [
+        f"--{name.replace('_', '-')} {config[name]}"
+        for name in _OPTIONS
+        if config[name] != getattr(usual, name)
+    ]
+    changed = [
+        f"{name}={value}"
+        for name, value in config["settings"].items()
+        if usual.settings.get(name) != value
+    ]
+    return " ".join([*also, f"--set {' '.join(changed)}"] if changed else also)
 
 
 def _place(row: Row) -> tuple[object, ...]:
@@ -182,7 +187,7 @@ def _line(task: str, cells: list[Row], gains: list[list[Row]]) -> str:
     first = cells[0]
     budget = f"{int(first['steps']):,} × {first['batch']}, {first['data_episodes']} episodes"
     seeds = f", {first['seeds']} seeds" if first["seeds"] != "1" else ""
-    budget += _horizon(task, first["learner"], int(first["steps"]))
+    budget += _other_options(task, first["learner"], int(first["steps"]))
     best = max(float(cell["mean"]) for cell in cells)
     told = [
         _gain(rows, float(cell["paper_mean"]) - float(first["paper_mean"]), best)
@@ -193,12 +198,12 @@ def _line(task: str, cells: list[Row], gains: list[list[Row]]) -> str:
     return f"| `{task}` | {learner}, {budget}{seeds} | {' | '.join([*scores, *told])} |"
 
 
-def _horizon(task: str, learner: str, steps: int) -> str:
-    """How far ahead goals lay, where that is not as usual: no table of the report has it."""
+def _other_options(task: str, learner: str, steps: int) -> str:
+    """What else is not the preset's: no table of the report has it."""
     files = (RESULTS / "runs" / task).glob(f"{learner}-*/config.json")
     configs = [json.loads(file.read_text(encoding="utf-8")) for file in files]
-    found = {config["horizon"] for config in configs if config["steps"] == steps} - {None}
-    return "".join(f", `--horizon {horizon}`" for horizon in sorted(found))
+    found = {_options(config) for config in configs if config["steps"] == steps} - {""}
+    return "".join(f", `{options}`" for options in sorted(found))
 
 
 def _score(cell: Row) -> str:

@@ -36,6 +36,7 @@ SWEEPS = (
     "results-scene",
     "results-large",
     "results-double",
+    "results-double-noisy",
     "results-seeds",
 )
 RESULTS, RUNS = Path("results"), Path("runs/results")

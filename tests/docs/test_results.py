@@ -80,7 +80,7 @@ def test_a_task_is_told_of_where_all_three_schemes_were_trained() -> None:
     assert "no episodes in common, paper +10" in line
 
 
-def test_the_page_is_what_the_tables_say_and_names_short_horizons() -> None:
+def test_the_page_is_what_the_tables_say_and_names_other_options() -> None:
     tables = Path("results/report/tables")
     lines = EIGHT["rows_of"](*(EIGHT["_read"](tables / f"{n}.csv") for n in ("main", "paired")))
     page = Path("results/tasks.md").read_text(encoding="utf-8").splitlines()
@@ -88,16 +88,21 @@ def test_the_page_is_what_the_tables_say_and_names_short_horizons() -> None:
     assert set(lines) <= set(page)
     (double,) = [line for line in lines if "cube-double-play" in line]
     assert "12,000 × 1024, 200 episodes, `--horizon 100`" in double
+    (noisy,) = [line for line in lines if "cube-double-noisy" in line]
+    assert "1000 episodes, `--horizon 100 --learning-rate 0.005 --weight-decay 0.01`" in noisy
 
 
 def test_a_trial_names_what_is_not_the_presets(tmp_path: Path) -> None:
-    config = resolve("cube-single-play-v0", learner="gcbc", overrides={"weight_decay": 0.5})
+    other = {"weight_decay": 0.5, "learning_rate": 5e-3, "horizon": 100, "batch_size": 256}
+    config = resolve("cube-single-play-v0", learner="gcbc", overrides=other)
+    (tmp_path / "data.json").write_text('{"episodes": 1000}', encoding="utf-8")
     (tmp_path / "config.json").write_text(config.to_json(), encoding="utf-8")
     record = {"step": 4000, "interval": [0.1, 0.4], "num_episodes": 50, "success": 0.24}
     (tmp_path / "evaluations.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
     (row,) = EIGHT["budgets_of"](tmp_path)
-    assert row["also"] == "--weight-decay 0.5"
+    assert row["also"] == "--horizon 100 --learning-rate 0.005 --weight-decay 0.5"
     assert (row["steps"], row["success"]) == ("4000 of 4000", "24")
+    assert (row["data"], row["batch"]) == ("1000", "256")
 
 
 @pytest.fixture
