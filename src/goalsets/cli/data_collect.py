@@ -21,13 +21,13 @@ def collect(
 
     The data is made as OGBench makes its own and has its file format. The same seed gives the same
     bytes whatever the number of workers. Stop it when you like, even by force: the same command
-    continues where it was. Asked for more episodes than are there, it collects those that are
-    missing.
+    continues where it was.
 
     Args:
         task: A cube, scene, puzzle, pointmaze or antmaze data set, such as cube-single-noisy-v0.
         episodes: Training episodes; by default as many as OGBench has. A tenth as many are
-            collected for validation.
+            collected for validation. Where a smaller data set is there, only those that are
+            missing are collected.
         seed: Decides everything random.
         workers: Processes; by default one for each processor.
         output: The directory for the files; by default $GOALSETS_DATA, or ~/.goalsets/data.
