@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.line import Line
-from goalsets.data.collect import collect, recipe_for
+from goalsets.collect import collect, recipe_for
 
 TASKS = (
     "cube-single-noisy-v0",
@@ -67,8 +67,8 @@ def _take_turns(task: str, number: int, barrier: Barrier, answers: Any) -> None:
     import gymnasium
     import ogbench  # noqa: F401 - registers the environments
 
-    from goalsets.data.collect.behaviour import make_driver
-    from goalsets.data.collect.episode import Job, collect_episode
+    from goalsets.collect.behaviour import make_driver
+    from goalsets.collect.episode import Job, collect_episode
 
     gymnasium.logger.min_level = gymnasium.logger.ERROR  # float64 bounds, at every construction
     recipe = recipe_for(task)

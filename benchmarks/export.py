@@ -14,8 +14,8 @@ import torch
 from benchmarks.line import Line, one_core
 from benchmarks.rollout import untrained
 from goalsets.export import export_onnx
+from goalsets.runs.run import Run
 from goalsets.runtime import load
-from goalsets.train.run import Run
 
 CALLS = 3_000
 QUERY = "cube_pos & eff_yaw"

@@ -24,8 +24,10 @@ from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tasks import TASKS
 from goalsets.learners import LEARNERS
 from goalsets.policy import Policy
-from goalsets.train.build import Frame, make_learner, make_sampler
-from goalsets.train.config import TrainConfig
+from goalsets.runs.build import make_learner
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.frame import Frame
+from goalsets.train.build import make_sampler
 from goalsets.train.loop import Trainer
 
 TASK = TASKS["cube-single-noisy-v0"]

@@ -15,8 +15,8 @@ from goalsets.data.writer import write_store
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.rollout import EpisodeSpec, roll_out, run_episode
 from goalsets.evaluate.start import make_environment, start_episode
-from goalsets.train.config import TrainConfig
-from goalsets.train.run import load
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.run import load
 from goalsets.train.session import train
 from goalsets.workers import Crew, available_cores, silence
 

@@ -15,9 +15,11 @@ from goalsets.data.normaliser import Normaliser
 from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tabletop import Streams, collect, official_tasks, start_tasks, tabletop_layout
 from goalsets.policy import Policy
-from goalsets.train.build import Frame, draw_bank, make_learner, make_sampler
+from goalsets.runs.build import make_learner
+from goalsets.runs.frame import Frame
+from goalsets.runs.presets import resolve
+from goalsets.train.build import draw_bank, make_sampler
 from goalsets.train.loop import Trainer
-from goalsets.train.presets import resolve
 
 TASK = "tabletop-single-v0"
 LAYOUT = tabletop_layout(1)

@@ -25,7 +25,7 @@ from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.ask import ask
 from goalsets.evaluate.poses import put_state, show_goal
 from goalsets.evaluate.start import make_environment
-from goalsets.train.run import Run
+from goalsets.runs.run import Run
 
 QUESTIONS = {
     "cube_pos": "the cube there",

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.data.collect import RECIPES
-from goalsets.data.collect.ant import AntNavigate
-from goalsets.data.collect.episode import Job, collect_episode
-from goalsets.data.collect.experts import load_expert, read_expert
-from goalsets.data.collect.simulator import make_environment
+from goalsets.collect import RECIPES
+from goalsets.collect.ant import AntNavigate
+from goalsets.collect.episode import Job, collect_episode
+from goalsets.collect.experts import load_expert, read_expert
+from goalsets.collect.simulator import make_environment
 from goalsets.evaluate.stats import Rate
 
 SECONDS_PER_STEP = 0.1

@@ -19,7 +19,7 @@ from typing import Any
 
 from goalsets.report.published import PROTOCOL, published_tasks
 from goalsets.report.statistics import gain_interval
-from goalsets.train.presets import resolve
+from goalsets.runs.presets import resolve
 
 RESULTS = Path("results")
 SCHEMES = ("her-full", "her-task", "gs-blockwise")

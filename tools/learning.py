@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 from goalsets.evaluate.stats import Rate
-from goalsets.train.run import CONFIG, Run
+from goalsets.runs.run import CONFIG, Run
 
 TASK = "cube-single-noisy-v0"
 RUNS, RESULTS = Path("runs/learning"), Path("results/learning")

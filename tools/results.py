@@ -23,11 +23,11 @@ from learning_pages import README, fill_places
 
 from goalsets.evaluate.landscape import LANDSCAPE, has_landscape, keep_landscape
 from goalsets.evaluate.official import TASK_IDS
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.presets import resolve
+from goalsets.runs.run import CONFIG, DATA, EVALUATIONS, Run, read_evaluations
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, Sweep
-from goalsets.train.config import TrainConfig
-from goalsets.train.presets import resolve
-from goalsets.train.run import CONFIG, DATA, EVALUATIONS, Run, read_evaluations
 
 SWEEPS = (
     "results",

@@ -6,7 +6,7 @@ and MODEL.md, its card. The card's results are those of the shipped weights: the
 and measured where records can be kept.
 
     python tools/ship_model.py RUN demo                        writes the model
-    cp -r src/goalsets/train/models/demo runs/demo             what can be measured
+    cp -r src/goalsets/runs/models/demo runs/demo             what can be measured
     goalsets eval runs/demo --episodes 20 && goalsets suite run runs/demo --suite runs/suite.json
     python tools/ship_model.py RUN demo --measured runs/demo   writes the card
 """
@@ -26,7 +26,7 @@ from safetensors.torch import save_file
 from goalsets.data.paths import data_dir
 from goalsets.data.store import Store
 from goalsets.evaluate.stats import Rate
-from goalsets.train.run import BANK, MODELS, Run
+from goalsets.runs.run import BANK, MODELS, Run
 
 LARGEST = 3_000_000
 BANK_SIZE = 200

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from goalsets.data.collect.experts import DIRECTORY, Expert, read_expert, write_expert
+from goalsets.collect.experts import DIRECTORY, Expert, read_expert, write_expert
 
 if TYPE_CHECKING:
     import gymnasium

@@ -30,7 +30,7 @@ def load(run: str | Path, step: int | None = None) -> Policy:
         run: A run directory.
         step: A step whose weights were kept; the latest checkpoint unless given.
     """
-    from goalsets.train.run import load  # torch is imported only by those who need it
+    from goalsets.runs.run import load  # torch is imported only by those who need it
 
     return load(run, step)
 

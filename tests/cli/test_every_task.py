@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from goalsets.data.collect import can_collect
+from goalsets.collect import can_collect
 from goalsets.envs.tasks import TASKS
 from goalsets.report.published import published_tasks
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from goalsets.data.collect import RECIPES, Collection, collect
-from goalsets.data.collect.progress import Silence
+from goalsets.collect import RECIPES, Collection, collect
+from goalsets.collect.progress import Silence
 
 MAZE = "pointmaze-medium-navigate-v0"
 SHORT = replace(RECIPES[MAZE], length=50)

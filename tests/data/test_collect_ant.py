@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalsets.data.collect import RECIPES, CollectError, Recipe, can_collect, collect, experts
-from goalsets.data.collect.ant import AntExplore, AntNavigate, AntStitch
-from goalsets.data.collect.behaviour import make_driver
-from goalsets.data.collect.episode import Job, collect_episode
-from goalsets.data.collect.experts import Expert, expert_path, read_expert, write_expert
-from goalsets.data.collect.plan import Plan
+from goalsets.collect import RECIPES, CollectError, Recipe, can_collect, collect, experts
+from goalsets.collect.ant import AntExplore, AntNavigate, AntStitch
+from goalsets.collect.behaviour import make_driver
+from goalsets.collect.episode import Job, collect_episode
+from goalsets.collect.experts import Expert, expert_path, read_expert, write_expert
+from goalsets.collect.plan import Plan
 
 
 def random_expert(inputs: int = 29, outputs: int = 8, seed: int = 0) -> Expert:

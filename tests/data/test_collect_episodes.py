@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from goalsets.data.collect import RECIPES, CollectError, Recipe, can_collect, episode
-from goalsets.data.collect.behaviour import Driver, make_driver
-from goalsets.data.collect.episode import Job, collect_episode, cube_stays_visible
-from goalsets.data.collect.simulator import Repeatable
+from goalsets.collect import RECIPES, CollectError, Recipe, can_collect, episode
+from goalsets.collect.behaviour import Driver, make_driver
+from goalsets.collect.episode import Job, collect_episode, cube_stays_visible
+from goalsets.collect.simulator import Repeatable
 
 MANIPULATION = ["cube-double-noisy-v0", "scene-noisy-v0", "puzzle-3x3-play-v0"]
 MAZES = ["pointmaze-teleport-navigate-v0", "pointmaze-medium-stitch-v0"]

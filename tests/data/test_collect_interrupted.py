@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from goalsets.data.collect import RECIPES, CollectError, Collection, collect
+from goalsets.collect import RECIPES, CollectError, Collection, collect
 from goalsets.workers import WorkerError
 from tests.data.collecting import MAZE, SHORT, Notes, contents, small
 
@@ -27,7 +27,7 @@ SCRIPT = """
 import sys
 from dataclasses import replace
 from pathlib import Path
-from goalsets.data.collect import RECIPES, collect, shards
+from goalsets.collect import RECIPES, collect, shards
 shards.INTERVAL = 0.2
 if __name__ == "__main__":
     name, length, episodes, output = sys.argv[1:]
@@ -102,7 +102,7 @@ def test_a_kill_between_the_files(done, tmp_path, monkeypatch):
 
     small(tmp_path, seed=1)
     with monkeypatch.context() as patch:
-        patch.setattr("goalsets.data.collect.run.write_json", fail)
+        patch.setattr("goalsets.collect.run.write_json", fail)
         with pytest.raises(KeyError, match="killed"):
             small(tmp_path, force=True)
     assert (tmp_path / f"{MAZE}.npz").read_bytes() == done.train.read_bytes()
@@ -170,7 +170,7 @@ def test_interrupted_by_ctrl_c(tmp_path):
     script = tmp_path / "cli.py"
     script.write_text(
         "from goalsets.cli.data_collect import collect\n"
-        "from goalsets.data.collect import shards\n"
+        "from goalsets.collect import shards\n"
         "from pathlib import Path\n"
         "import signal, sys\n"
         "shards.INTERVAL = 0.2\n"

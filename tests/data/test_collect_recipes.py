@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goalsets.data.collect import RECIPES, CollectError, collect, recipe_for
+from goalsets.collect import RECIPES, CollectError, collect, recipe_for
 from goalsets.data.paths import data_dir
 from goalsets.envs.tasks import TASKS
 

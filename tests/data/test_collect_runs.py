@@ -12,7 +12,7 @@ import ogbench
 import pytest
 
 from goalsets.cli.data_collect import collect as command
-from goalsets.data.collect import (
+from goalsets.collect import (
     RECIPES,
     CollectError,
     Collection,
@@ -20,7 +20,7 @@ from goalsets.data.collect import (
     collect,
     shards,
 )
-from goalsets.data.collect.progress import CollectScreen
+from goalsets.collect.progress import CollectScreen
 from tests.data.collecting import MAZE, SHORT, Notes, contents, small
 
 
@@ -148,7 +148,7 @@ def test_manipulation_with_one_and_two_workers(tmp_path):
 
 @pytest.mark.full
 def test_what_is_there_is_left_alone(done, monkeypatch):
-    monkeypatch.setattr("goalsets.data.collect.run.Crew", None)
+    monkeypatch.setattr("goalsets.collect.run.Crew", None)
     before = done.train.stat().st_mtime_ns
     again = small(done.train.parent)
     assert again.collected == 0

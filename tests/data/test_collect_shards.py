@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from goalsets.data.collect import CollectError, shards
-from goalsets.data.collect.episode import Job
-from goalsets.data.collect.files import join, write_in_one_step
-from goalsets.data.collect.plan import Plan, differences
-from goalsets.data.collect.recipes import RECIPES
-from goalsets.data.collect.shards import Shards, remove_leftovers
+from goalsets.collect import CollectError, shards
+from goalsets.collect.episode import Job
+from goalsets.collect.files import join, write_in_one_step
+from goalsets.collect.plan import Plan, differences
+from goalsets.collect.recipes import RECIPES
+from goalsets.collect.shards import Shards, remove_leftovers
 
 PLAN = Plan("pointmaze-medium-stitch-v0", RECIPES["pointmaze-medium-stitch-v0"], 0, 5, 2)
 

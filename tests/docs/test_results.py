@@ -15,9 +15,9 @@ from goalsets.data.writer import write_store
 from goalsets.envs.tabletop import collect as play
 from goalsets.envs.tasks import TASKS
 from goalsets.report.published import published_tasks
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.presets import resolve
 from goalsets.sweep import read_sweep
-from goalsets.train.config import TrainConfig
-from goalsets.train.presets import resolve
 from goalsets.train.session import train
 
 EIGHT = runpy.run_path("tools/eight_tasks.py")

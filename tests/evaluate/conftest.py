@@ -10,8 +10,8 @@ from goalsets.data.store import Store
 from goalsets.data.writer import write_store
 from goalsets.envs.tabletop import collect
 from goalsets.envs.tasks import TASKS
-from goalsets.train.config import TrainConfig
-from goalsets.train.run import Run
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.run import Run
 from goalsets.train.session import Pace, train
 
 TASK = "tabletop-single-v0"

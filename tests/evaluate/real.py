@@ -11,7 +11,7 @@ from goalsets.data.store import Store
 from goalsets.data.writer import write_store
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.start import make_environment, start_episode
-from goalsets.train.run import Run
+from goalsets.runs.run import Run
 from tests.evaluate.conftest import make_run
 
 TASK = "cube-single-noisy-v0"

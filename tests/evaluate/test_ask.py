@@ -21,7 +21,7 @@ from goalsets.evaluate.camera import Camera, find_encoder, write_film
 from goalsets.evaluate.poses import put_state
 from goalsets.evaluate.start import make_environment, start_episode
 from goalsets.policy import Policy
-from goalsets.train.run import Run
+from goalsets.runs.run import Run
 from tests.evaluate.conftest import TASK, make_run
 from tests.evaluate.real import make_real_run
 

@@ -20,7 +20,7 @@ from goalsets.evaluate.distance import (
     successful_rollout,
 )
 from goalsets.evaluate.official import average, last_steps, recorded
-from goalsets.train.run import Run
+from goalsets.runs.run import Run
 from tests.evaluate.conftest import make_run
 
 

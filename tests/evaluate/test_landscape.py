@@ -16,8 +16,8 @@ from goalsets.evaluate.landscape import (
     kept_landscape,
     planes_of,
 )
-from goalsets.train.config import TrainConfig
-from goalsets.train.run import Run
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.run import Run
 
 MAZE = TrainConfig("pointmaze-medium-navigate-v0", "gcdl", steps=7)
 

@@ -15,8 +15,8 @@ from goalsets.evaluate.alongside import Alongside
 from goalsets.evaluate.official import evaluate_official, official_specs
 from goalsets.evaluate.rollout import EpisodeSpec, make_runner, run_episode
 from goalsets.evaluate.stats import Rate
-from goalsets.train.config import TrainConfig
-from goalsets.train.run import Run
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.run import Run
 from goalsets.train.session import Pace, train
 
 TASK = "tabletop-single-v0"

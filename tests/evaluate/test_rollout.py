@@ -12,7 +12,7 @@ from goalsets.evaluate import rollout
 from goalsets.evaluate.official import official_specs
 from goalsets.evaluate.suites import build_suite, run_suite, shipped_description
 from goalsets.evaluate.suites.build import with_episodes
-from goalsets.train.run import Run
+from goalsets.runs.run import Run
 from tests.evaluate import dying
 from tests.evaluate.conftest import TASK, make_run
 from tests.evaluate.real import make_real_run

@@ -24,7 +24,7 @@ from goalsets.evaluate.suites import (
 )
 from goalsets.evaluate.suites.build import with_episodes
 from goalsets.evaluate.suites.description import shipped_descriptions
-from goalsets.train.run import Run
+from goalsets.runs.run import Run
 from tests.evaluate.conftest import TASK, make_run, make_store
 
 LAYOUT = TASKS[TASK].layout

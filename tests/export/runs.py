@@ -10,8 +10,8 @@ from goalsets.data.store import Store
 from goalsets.data.writer import write_store
 from goalsets.envs.tabletop import collect, tabletop_layout
 from goalsets.export import Exported, export_onnx
-from goalsets.train.config import TrainConfig
-from goalsets.train.run import Run
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.run import Run
 from goalsets.train.session import train
 
 STATES = collect(1, 40, seed=5).observations[0]

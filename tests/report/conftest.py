@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from goalsets.train.config import TrainConfig
+from goalsets.runs.config import TrainConfig
 
 CUBE, MAZE = "cube-single-noisy-v0", "pointmaze-medium-navigate-v0"
 STEPS = 1000

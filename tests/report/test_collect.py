@@ -11,7 +11,7 @@ import pytest
 from goalsets import GoalsetsError
 from goalsets.report.collect import collect
 from goalsets.report.results import gather
-from goalsets.train.config import TrainConfig
+from goalsets.runs.config import TrainConfig
 from tests.report.conftest import STEPS, official, scored, share, write_run
 
 

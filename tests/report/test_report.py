@@ -24,7 +24,7 @@ from goalsets.report.figures.dumbbell import widest_gap
 from goalsets.report.figures.pictures import draw_tasks
 from goalsets.report.page import Report
 from goalsets.report.results import gather
-from goalsets.train.config import TrainConfig
+from goalsets.runs.config import TrainConfig
 from goalsets.train.session import train
 from tests.report.conftest import CUBE, MAZE, STEPS, official, scored, share, suite, write_run
 

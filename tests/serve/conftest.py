@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from goalsets.data.store import Store
+from goalsets.runs.run import Run
 from goalsets.serve.client import Client
 from goalsets.serve.models import Model, open_models
-from goalsets.train.run import Run
 from tests.evaluate.conftest import make_run, make_store
 from tests.processes import started
 

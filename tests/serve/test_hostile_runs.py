@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from goalsets import GoalsetsError
+from goalsets.runs.run import Run
 from goalsets.serve.models import open_models
-from goalsets.train.run import Run
 
 
 class Trap:

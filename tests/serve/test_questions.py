@@ -7,9 +7,9 @@ import pytest
 
 from goalsets import GoalSet, GoalsetsError, Query
 from goalsets.data.store import Store
+from goalsets.runs.run import Run
 from goalsets.serve import questions
 from goalsets.serve.models import Model, open_models
-from goalsets.train.run import Run
 
 
 @pytest.fixture(scope="module")

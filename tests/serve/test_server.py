@@ -17,9 +17,9 @@ from websockets.sync.client import connect
 import goalsets
 from goalsets import GoalSet, Query
 from goalsets.data.store import Store
+from goalsets.runs.run import Run
 from goalsets.serve.client import Client, ClientError
 from goalsets.serve.server import bind
-from goalsets.train.run import Run
 from tests.serve.conftest import Server
 
 pytestmark = [pytest.mark.full, pytest.mark.xdist_group("serve")]

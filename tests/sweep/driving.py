@@ -12,13 +12,13 @@ import torch
 from safetensors.torch import load_file
 
 from goalsets.data.store import Store
+from goalsets.runs.weights import CHECKPOINT
 from goalsets.sweep.drive import Summary, run_sweep
 from goalsets.sweep.files import write_sweep
 from goalsets.sweep.grid import Sweep
 from goalsets.sweep.local import LocalEngine
 from goalsets.sweep.survey import RUNS
 from goalsets.sweep.work import Work, work
-from goalsets.train.checkpoint import CHECKPOINT
 from goalsets.train.log import METRICS
 from goalsets.train.session import train
 

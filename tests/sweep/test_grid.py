@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from goalsets.learners import LEARNERS
+from goalsets.runs.presets import resolve
 from goalsets.sweep.files import parse_sweep, read_sweep, shipped_sweeps, write_sweep
 from goalsets.sweep.grid import Evaluation, Job, SuiteChoice, Sweep, SweepError
-from goalsets.train.presets import resolve
 from tests.sweep.conftest import TASK, small
 
 

@@ -12,13 +12,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from goalsets.runs.weights import CHECKPOINT
 from goalsets.sweep import survey
 from goalsets.sweep.drive import run_sweep
 from goalsets.sweep.grid import Sweep
 from goalsets.sweep.local import LocalEngine
 from goalsets.sweep.state import read_status
 from goalsets.sweep.survey import RUNS
-from goalsets.train.checkpoint import CHECKPOINT
 from goalsets.train.log import METRICS
 from goalsets.train.session import Pace
 from tests.sweep.conftest import small

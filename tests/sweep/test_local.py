@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from goalsets.cli import main
+from goalsets.runs.run import Run
 from goalsets.sweep import survey
 from goalsets.sweep.drive import Quiet, run_sweep
 from goalsets.sweep.files import write_sweep
@@ -18,7 +19,6 @@ from goalsets.sweep.grid import Evaluation, SuiteChoice, SweepError
 from goalsets.sweep.local import LocalEngine
 from goalsets.sweep.survey import RUNS
 from goalsets.sweep.work import Ended
-from goalsets.train.run import Run
 from tests.sweep import noop
 from tests.sweep.conftest import TASK, small
 from tests.sweep.driving import drive, wait_for, worked

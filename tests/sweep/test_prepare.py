@@ -11,10 +11,10 @@ from goalsets.core import GoalsetsError
 from goalsets.data.store import INDEX, Store
 from goalsets.data.writer import write_store
 from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.runs.run import Run
 from goalsets.sweep.grid import DataChoice
 from goalsets.sweep.prepare import prepare_data
 from goalsets.sweep.survey import RUNS
-from goalsets.train.run import Run
 from tests.sweep.conftest import small
 from tests.sweep.driving import drive
 

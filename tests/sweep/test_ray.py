@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from goalsets.data.store import Store
+from goalsets.runs.weights import CHECKPOINT
 from goalsets.sweep import survey
 from goalsets.sweep.collect import SCRATCH
 from goalsets.sweep.drive import run_sweep
@@ -22,7 +23,6 @@ from goalsets.sweep.files import write_sweep
 from goalsets.sweep.ray import OBJECT_STORE, RayEngine
 from goalsets.sweep.state import read_status
 from goalsets.sweep.survey import RUNS
-from goalsets.train.checkpoint import CHECKPOINT
 from goalsets.train.session import Pace
 from tests.sweep import noop
 from tests.sweep.conftest import TASK, small

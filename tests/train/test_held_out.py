@@ -14,9 +14,9 @@ from goalsets.data.store import Store
 from goalsets.data.writer import write_store
 from goalsets.envs.tabletop import collect, tabletop_layout
 from goalsets.learners import LEARNERS
-from goalsets.train.config import TrainConfig
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.run import Run
 from goalsets.train.log import HELD_OUT, METRICS, CsvLog
-from goalsets.train.run import Run
 from goalsets.train.session import Pace, train
 
 TASK = "tabletop-single-v0"

@@ -18,9 +18,12 @@ from goalsets.data.normaliser import Normaliser
 from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tabletop import collect, tabletop_layout
 from goalsets.learners import LEARNERS, BatchTensors
-from goalsets.train.build import Frame, draw_bank, make_learner, make_sampler
-from goalsets.train.checkpoint import CHECKPOINT, CheckpointError
-from goalsets.train.config import SCHEMES, TrainConfig
+from goalsets.relabel.queries import SCHEMES
+from goalsets.runs.build import make_learner
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.frame import Frame
+from goalsets.runs.weights import CHECKPOINT, WeightsError
+from goalsets.train.build import draw_bank, make_sampler
 from goalsets.train.log import METRICS, CsvLog
 from goalsets.train.loop import DivergedError, Trainer
 from goalsets.train.session import check_device
@@ -158,15 +161,13 @@ def test_damaged_checkpoint_is_named(tmp_path: Path) -> None:
     make_trainer(config(steps=2), tmp_path).run()
     path = tmp_path / CHECKPOINT
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(
-        CheckpointError, match="cannot read the checkpoint .*checkpoint.safetensors"
-    ):
+    with pytest.raises(WeightsError, match="cannot read the checkpoint .*checkpoint.safetensors"):
         make_trainer(config(steps=2), tmp_path)
 
 
 def test_checkpoint_of_another_learner_is_refused(tmp_path: Path) -> None:
     make_trainer(config(steps=2), tmp_path).run()
-    with pytest.raises(CheckpointError, match="does not fit this learner"):
+    with pytest.raises(WeightsError, match="does not fit this learner"):
         make_trainer(config(steps=2, learner="gcivl"), tmp_path)
 
 
@@ -180,7 +181,7 @@ def test_full_disk_keeps_the_old_checkpoint(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(CheckpointError, match="No space left on device"):
+    with pytest.raises(WeightsError, match="No space left on device"):
         trainer.run()
     monkeypatch.undo()
     assert make_trainer(config(steps=9), tmp_path).progress.step == 3

@@ -6,8 +6,8 @@ import pytest
 
 from goalsets.core import GoalsetsError
 from goalsets.learners import LEARNERS
-from goalsets.train.config import TrainConfig
-from goalsets.train.presets import PRESETS, resolve
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.presets import PRESETS, resolve
 
 TASK = "tabletop-single-v0"
 

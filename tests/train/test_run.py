@@ -24,12 +24,12 @@ from goalsets.data.store import Store
 from goalsets.data.writer import write_store
 from goalsets.envs.tabletop import collect, tabletop_layout
 from goalsets.learners import LEARNERS
-from goalsets.train import checkpoint
-from goalsets.train.checkpoint import CHECKPOINT, CheckpointError
-from goalsets.train.config import TrainConfig
+from goalsets.runs import weights
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.run import Run, RunError
+from goalsets.runs.weights import CHECKPOINT, WeightsError
 from goalsets.train.log import METRICS, TENSORBOARD, CsvLog, LogError
 from goalsets.train.loop import DivergedError
-from goalsets.train.run import Run, RunError
 from goalsets.train.session import Pace, train
 
 TASK = "tabletop-single-v0"
@@ -180,7 +180,7 @@ def test_sigkill_at_a_random_step_changes_nothing(store: Store, tmp_path: Path) 
 def test_full_disk_keeps_the_last_checkpoint(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = checkpoint.save_file
+    whole = weights.save_file
 
     def full(tensors: object, path: Path, header: dict[str, str]) -> None:
         if int(header["step"]) > 8:
@@ -188,8 +188,8 @@ def test_full_disk_keeps_the_last_checkpoint(
             raise OSError(errno.ENOSPC, "No space left on device")
         whole(tensors, path, header)
 
-    monkeypatch.setattr(checkpoint, "save_file", full)
-    with pytest.raises(CheckpointError, match="No space left on device.*still there"):
+    monkeypatch.setattr(weights, "save_file", full)
+    with pytest.raises(WeightsError, match="No space left on device.*still there"):
         train(small(), store, tmp_path / "run", pace=Pace(checkpoint_every=4))
     assert not list((tmp_path / "run").rglob("*.tmp"))
     assert Run.open(tmp_path / "run").load()[1].step == 8

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import goalsets
-from goalsets.train.run import MODELS, Run, RunError, shipped_models
+from goalsets.runs.run import MODELS, Run, RunError, shipped_models
 
 
 def test_they_are_small_and_have_a_card() -> None:

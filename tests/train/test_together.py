@@ -16,11 +16,11 @@ from goalsets.data.store import Store
 from goalsets.data.writer import write_store
 from goalsets.envs.tabletop import collect, tabletop_layout
 from goalsets.learners import LEARNERS
-from goalsets.train.checkpoint import CHECKPOINT
-from goalsets.train.config import TrainConfig
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.presets import resolve
+from goalsets.runs.run import Run
+from goalsets.runs.weights import CHECKPOINT
 from goalsets.train.loop import DivergedError, StoppedError
-from goalsets.train.presets import resolve
-from goalsets.train.run import Run
 from goalsets.train.session import Pace, prepare, train
 from goalsets.train.together import Stack, train_together
 

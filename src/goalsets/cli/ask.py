@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from goalsets.data.store import Store
     from goalsets.evaluate.ask import Answer
     from goalsets.evaluate.camera import Camera
-    from goalsets.train.run import Run
+    from goalsets.runs.run import Run
 
 
 def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
@@ -55,15 +55,15 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     # MuJoCo chooses how to draw when it is imported.
     if sys.platform == "linux" and not os.environ.get("DISPLAY"):
         os.environ.setdefault("MUJOCO_GL", "egl")
+    from goalsets.collect.find import find_store_if_any
     from goalsets.core import GoalSet, Query
-    from goalsets.data.find import find_store_if_any
     from goalsets.envs.tasks import TASKS
     from goalsets.evaluate.ask import ask as run_question
     from goalsets.evaluate.ask import check_task
     from goalsets.evaluate.camera import make_filmed
     from goalsets.evaluate.goals import GoalFinder, edit_goal
     from goalsets.evaluate.start import start_episode
-    from goalsets.train.run import Run
+    from goalsets.runs.run import Run
 
     opened = Run.open(run)
     task, layout = opened.config.task, opened.frame.layout

@@ -35,9 +35,9 @@ def collect(
     """
     from rich.console import Console
 
-    from goalsets.data.collect import CollectStopped
-    from goalsets.data.collect import collect as run
-    from goalsets.data.collect.progress import CollectScreen
+    from goalsets.collect import CollectStopped
+    from goalsets.collect import collect as run
+    from goalsets.collect.progress import CollectScreen
 
     try:
         with CollectScreen(Console(stderr=True)) as screen:

@@ -38,7 +38,7 @@ def distance(
         successful_rollout,
         write_curves,
     )
-    from goalsets.train.run import Run
+    from goalsets.runs.run import Run
 
     opened = [Run.open(path) for path in runs]
     if not opened:

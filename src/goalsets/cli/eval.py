@@ -30,7 +30,7 @@ def eval_(
     """
     from goalsets.core import GoalsetsError
     from goalsets.evaluate.official import average, last_steps, recorded
-    from goalsets.train.run import Run
+    from goalsets.runs.run import Run
 
     opened = Run.open(run)
     if last is None:

@@ -31,7 +31,7 @@ def export(
     import sys
 
     from goalsets.export import export_onnx
-    from goalsets.train.run import Run
+    from goalsets.runs.run import Run
 
     place = output or run / f"policy.{to}"
 

@@ -21,7 +21,7 @@ def landscape(runs: Annotated[tuple[Path, ...], tyro.conf.Positional]) -> None:
     """
     from goalsets.core import GoalsetsError
     from goalsets.evaluate.landscape import LANDSCAPE, keep_landscape
-    from goalsets.train.run import Run
+    from goalsets.runs.run import Run
 
     if not runs:
         raise GoalsetsError("name at least one run directory.")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from goalsets.data.store import Store
     from goalsets.evaluate.rollout import EpisodeSpec
-    from goalsets.train.run import Run
+    from goalsets.runs.run import Run
 
 Floats = NDArray[np.float32]
 
@@ -63,7 +63,7 @@ def quickstart(output: Path = Path("runs/quickstart")) -> None:
 
 
 def _ask_demo(console: Console) -> None:
-    from goalsets.train.run import Run
+    from goalsets.runs.run import Run
 
     demo = Run.open("demo")
     states = demo.bank()
@@ -72,8 +72,8 @@ def _ask_demo(console: Console) -> None:
 
 
 def _collect(place: Path, console: Console) -> Store:
-    from goalsets.data.collect import collect
-    from goalsets.data.collect.progress import CollectScreen
+    from goalsets.collect import collect
+    from goalsets.collect.progress import CollectScreen
     from goalsets.data.importing import import_source
     from goalsets.data.sources.ogbench import OGBench
     from goalsets.data.store import INDEX, Store
@@ -92,7 +92,7 @@ def _train(store: Store, place: Path, console: Console) -> Run:
 
     from goalsets.cli.training_screen import TrainingScreen
     from goalsets.evaluate.alongside import Alongside
-    from goalsets.train.presets import resolve
+    from goalsets.runs.presets import resolve
     from goalsets.train.session import train
     from goalsets.workers import available_cores
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def find_store(task: str, data: Path | None, *, make: bool = False) -> Store:
-    """Open the store that was named, or the task's own: see `goalsets.data.find`."""
-    from goalsets.data.find import find_store as find
+    """Open the store that was named, or the task's own: see `goalsets.collect.find`."""
+    from goalsets.collect.find import find_store as find
 
     return find(task, data, make=make, say=lambda text: print(text, file=sys.stderr))

@@ -39,7 +39,7 @@ def run(
     from goalsets.cli.episode_bar import EpisodeBar
     from goalsets.core import GoalsetsError
     from goalsets.evaluate.suites import Suite, run_suite
-    from goalsets.train.run import Run
+    from goalsets.runs.run import Run
 
     if not runs:
         raise GoalsetsError("name at least one run directory.")

@@ -72,8 +72,8 @@ def data_at_hand(task: Task) -> str:
     A store is `ready`, and so is the tabletop, whose data training makes in seconds. A file waits
     for its `import`. Without either one can `collect`, or `download`, or there is `none`.
     """
-    from goalsets.data.collect import can_collect
-    from goalsets.data.collect.run import Collection
+    from goalsets.collect import can_collect
+    from goalsets.collect.run import Collection
     from goalsets.data.paths import data_dir
     from goalsets.data.store import INDEX
 

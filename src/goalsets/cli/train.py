@@ -13,8 +13,8 @@ import tyro
 
 if TYPE_CHECKING:
     from goalsets.data.store import Store
+    from goalsets.runs.run import Run
     from goalsets.train.log import Log
-    from goalsets.train.run import Run
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
 
     from goalsets.cli.training_screen import TrainingScreen
     from goalsets.evaluate.alongside import Alongside
-    from goalsets.train.presets import resolve
+    from goalsets.runs.presets import resolve
     from goalsets.train.session import Pace
     from goalsets.train.session import train as run_training
     from goalsets.workers import available_cores

@@ -11,10 +11,10 @@ from rich.progress import BarColumn, TextColumn
 
 from goalsets.evaluate.alongside import Alongside
 from goalsets.evaluate.stats import Rate
+from goalsets.runs.run import Run
+from goalsets.runs.weights import Progress as Reached
 from goalsets.screen import LINE_INTERVAL, Screen, clock
-from goalsets.train.checkpoint import Progress as Reached
 from goalsets.train.log import HELD_OUT
-from goalsets.train.run import Run
 
 _SHOWN = (
     "loss",

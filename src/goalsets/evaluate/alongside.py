@@ -9,7 +9,7 @@ import sys
 from collections import deque
 from pathlib import Path
 
-from goalsets.train.run import Run
+from goalsets.runs.run import Run
 from goalsets.workers import WORKER_ENVIRONMENT
 
 

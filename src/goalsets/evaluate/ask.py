@@ -15,7 +15,8 @@ from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.margins import margin
 from goalsets.evaluate.rollout import EpisodeSpec, run_episode
 from goalsets.policy import Policy
-from goalsets.train.config import SCHEMES, TrainConfig
+from goalsets.relabel.queries import SCHEMES
+from goalsets.runs.config import TrainConfig
 
 Floats = NDArray[np.float32]
 

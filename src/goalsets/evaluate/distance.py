@@ -22,9 +22,9 @@ from goalsets.evaluate.official import TASK_IDS, official_specs
 from goalsets.evaluate.rollout import EpisodeSpec, run_episode
 from goalsets.evaluate.start import make_environment
 from goalsets.policy import Policy
-from goalsets.train.checkpoint import Progress
-from goalsets.train.config import SCHEMES
-from goalsets.train.run import Run, RunError
+from goalsets.relabel.queries import SCHEMES
+from goalsets.runs.run import Run, RunError
+from goalsets.runs.weights import Progress
 
 Floats = NDArray[np.float32]
 

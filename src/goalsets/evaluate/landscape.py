@@ -20,8 +20,9 @@ from goalsets.core import GoalsetsError, Query
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.start import make_environment, start_episode
 from goalsets.learners import LEARNERS
-from goalsets.train.config import SCHEMES, TrainConfig
-from goalsets.train.run import Run
+from goalsets.relabel.queries import SCHEMES
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.run import Run
 
 LANDSCAPE = "landscape.npz"
 _GRID = 90

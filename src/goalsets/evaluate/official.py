@@ -11,7 +11,7 @@ from goalsets.core import GoalsetsError
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.rollout import EpisodeResult, EpisodeSpec, roll_out
 from goalsets.evaluate.stats import Rate
-from goalsets.train.run import Run
+from goalsets.runs.run import Run
 from goalsets.workers import silence
 
 TASK_IDS = (1, 2, 3, 4, 5)

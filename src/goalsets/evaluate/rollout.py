@@ -85,7 +85,7 @@ def make_runner(run: Path, step: int | None) -> Callable[[EpisodeSpec], EpisodeR
     """Load a policy in this process, with one thread; what comes back runs episodes."""
     import torch
 
-    from goalsets.train.run import load
+    from goalsets.runs.run import load
 
     torch.set_num_threads(1)
     policy = load(run, step)

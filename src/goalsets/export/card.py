@@ -8,9 +8,9 @@ from typing import Any
 import goalsets
 from goalsets.evaluate.ask import distance_unit
 from goalsets.export.parity import Parity
-from goalsets.train.checkpoint import Progress
-from goalsets.train.config import SCHEMES
-from goalsets.train.run import Run
+from goalsets.relabel.queries import SCHEMES
+from goalsets.runs.run import Run
+from goalsets.runs.weights import Progress
 
 _ANSWERS = {
     "full": "the full state, whatever is asked",

@@ -16,6 +16,8 @@ from goalsets.export.lowering import lower
 from goalsets.export.parity import QUESTIONS, Parity, measure_parity
 from goalsets.export.traced import trace
 from goalsets.policy import Policy
+from goalsets.runs.frame import Frame
+from goalsets.runs.run import Run
 from goalsets.runtime.model_file import (
     ACTION,
     CARD_KEY,
@@ -27,8 +29,6 @@ from goalsets.runtime.model_file import (
     understand,
 )
 from goalsets.runtime.policy import RuntimePolicy
-from goalsets.train.build import Frame
-from goalsets.train.run import Run
 from goalsets.workers import silence
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from goalsets.collect.find import find_store_if_any
 from goalsets.core import GoalSet, GoalsetsError
-from goalsets.data.find import find_store_if_any
 from goalsets.data.store import Store
 from goalsets.envs.tasks import TASKS, Task
 from goalsets.evaluate.ask import check_task, distance_unit, doubts, support
@@ -23,8 +23,8 @@ from goalsets.play.goal import Shelf
 from goalsets.play.poser import Poser
 from goalsets.play.question import ReadyMade, ready_made
 from goalsets.policy import Policy
-from goalsets.train.config import TrainConfig
-from goalsets.train.run import Run
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.run import Run
 
 MAX_CHECKPOINTS = 2
 _DIGEST = re.compile(r"-[0-9a-f]{8}(?=-s\d+$)")

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from goalsets.core import GoalsetsError
-from goalsets.train.checkpoint import CHECKPOINT
-from goalsets.train.config import TrainConfig
-from goalsets.train.run import CONFIG, DATA, EVALUATIONS, read_evaluations
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.run import CONFIG, DATA, EVALUATIONS, read_evaluations
+from goalsets.runs.weights import CHECKPOINT
 from goalsets.workers import silence
 
 

@@ -7,6 +7,10 @@ import functools
 from dataclasses import dataclass
 from importlib import resources
 
+from goalsets.relabel.queries import SCHEMES
+
+FULL_STATE, ORACLE = "her-full", "her-task"
+"""The paper's baseline, and its oracle, which is trained for the official question alone."""
 PROTOCOL = "200,000 steps × 8192, 5 seeds, 3 × 100 episodes a seed"
 """How the paper came by its main table."""
 
@@ -32,6 +36,17 @@ def published_scores() -> dict[tuple[str, str, str], Published]:
 def published_learners() -> list[str]:
     """Learners in the order of the paper's table."""
     return list(dict.fromkeys(learner for learner, _, _ in published_scores()))
+
+
+def published_schemes() -> list[str]:
+    """Schemes in the order of the paper's table."""
+    return list(dict.fromkeys(scheme for _, _, scheme in published_scores()))
+
+
+def ordered_schemes() -> list[str]:
+    """The paper's schemes as its table has them, then ours."""
+    paper = published_schemes()
+    return paper + sorted(set(SCHEMES) - set(paper))
 
 
 def published_tasks() -> list[str]:

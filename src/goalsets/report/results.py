@@ -11,13 +11,17 @@ from typing import Any
 
 from goalsets.envs.tasks import TASKS
 from goalsets.report.collect import Note, RunRecord
-from goalsets.report.published import Published, published_learners, published_scores
+from goalsets.report.published import (
+    Published,
+    ordered_schemes,
+    published_learners,
+    published_schemes,
+    published_scores,
+)
 from goalsets.report.statistics import Interval, spread, success_interval
-from goalsets.train.config import SCHEMES
 
 Recipe = tuple[tuple[str, str], ...]
 """Settings by name."""
-PAPER_SCHEMES = ("her-full", "her-task", "gs-blockwise", "gs-semantic")
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,9 @@ class Results:
     @property
     def schemes(self) -> list[str]:
         """The paper's schemes, then others with a run."""
-        return in_order({*PAPER_SCHEMES, *(run.config.scheme for run in self.runs)}, SCHEMES)
+        return in_order(
+            {*published_schemes(), *(run.config.scheme for run in self.runs)}, ordered_schemes()
+        )
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:

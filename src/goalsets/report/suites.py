@@ -13,13 +13,13 @@ from goalsets.report.main_table import describe
 from goalsets.report.published import (
     PROTOCOL,
     Published,
+    ordered_schemes,
     published_learners,
     published_predicates,
 )
 from goalsets.report.results import Results, in_order
 from goalsets.report.statistics import Interval, spread, success_interval
 from goalsets.report.tables import MISSING, Entry, Record, Table, plain_name, points
-from goalsets.train.config import SCHEMES
 
 Outcomes = Mapping[tuple[int, int], bool]
 """Success by official start and seed of the episode."""
@@ -235,7 +235,7 @@ def _columns(answered: Sequence[Answered]) -> list[Column]:
         config = each.run.config
         groups.setdefault((config.learner, config.scheme, each.variant), []).append(each)
     learners = in_order({key[0] for key in groups}, published_learners())
-    schemes = in_order({key[1] for key in groups}, SCHEMES)
+    schemes = in_order({key[1] for key in groups}, ordered_schemes())
     order = sorted(groups, key=lambda k: (learners.index(k[0]), schemes.index(k[1]), k[2]))
     return [Column(*key, groups[key]) for key in order]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from goalsets.core import GoalsetsError
+from goalsets.relabel.queries import SCHEMES
 from goalsets.report.aggregate import aggregate_table
 from goalsets.report.collect import Note, collect
 from goalsets.report.figures import curves, distances, dumbbell, gains, landscapes, pictures
@@ -17,10 +18,10 @@ from goalsets.report.figures.predicates import draw_predicates
 from goalsets.report.main_table import main_table
 from goalsets.report.page import Report, Section, write_html, write_markdown
 from goalsets.report.paired import paired_table, pairs
+from goalsets.report.published import ordered_schemes
 from goalsets.report.results import Results, gather
 from goalsets.report.suites import gather_suites, predicate_table
 from goalsets.report.tables import Table
-from goalsets.train.config import SCHEMES
 from goalsets.workers import silence
 
 Slow = Literal["pictures", "landscapes"]
@@ -162,7 +163,7 @@ def _scheme(results: Results, options: Options) -> str:
     """The GS-HER scheme of figures that show one."""
     if options.scheme is not None:
         return options.scheme
-    ours = [s for s in SCHEMES if SCHEMES[s].conditioning == "goal-set"]
+    ours = [s for s in ordered_schemes() if SCHEMES[s].conditioning == "goal-set"]
     used = {cell.scheme for cell in results.cells.values()}
     return next((scheme for scheme in ours if scheme in used), ours[0])
 

@@ -15,12 +15,12 @@ from goalsets.core import GoalsetsError, Query, StateLayout, layout_to_dict
 from goalsets.core.errors import suggest
 from goalsets.evaluate.ask import distance_unit
 from goalsets.policy import Policy
+from goalsets.relabel.queries import SCHEMES
+from goalsets.runs.run import Run
 from goalsets.serve.errors import ServeError, invalid
-from goalsets.train.config import SCHEMES, Conditioning
-from goalsets.train.run import Run
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_ANSWERS: Mapping[Conditioning, str] = {
+_ANSWERS: Mapping[str, str] = {
     "full": "tries to match the whole goal state, whatever is asked",
     "task": "the task's own question, whatever is asked",
     "goal-set": "any question",
@@ -46,7 +46,7 @@ class Model:
         return self.policy.layout
 
     @property
-    def conditioning(self) -> Conditioning:
+    def conditioning(self) -> str:
         """What its networks are shown of a question."""
         return SCHEMES[self.run.config.scheme].conditioning
 

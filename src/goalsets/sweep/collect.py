@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from goalsets.data.store import INDEX, Store
+from goalsets.runs.weights import CHECKPOINT
 from goalsets.sweep.grid import Job
 from goalsets.sweep.state import LOCK, STATUS, ClaimLostError, lock
-from goalsets.train.checkpoint import CHECKPOINT
 
 SLICE = 16 << 20
 """Bytes that travel at a time."""

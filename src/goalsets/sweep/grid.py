@@ -15,8 +15,9 @@ from goalsets.core import GoalsetsError
 from goalsets.core.errors import suggest
 from goalsets.envs.tasks import TASKS
 from goalsets.learners import LEARNERS
-from goalsets.train.config import SCHEMES, TrainConfig
-from goalsets.train.presets import PRESETS, resolve
+from goalsets.relabel.queries import SCHEMES
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.presets import PRESETS, resolve
 from goalsets.train.session import Pace
 
 AXES = ("task", "learner", "scheme", "seed")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from goalsets.data.find import find_store
+from goalsets.collect.find import find_store
 from goalsets.data.paths import data_dir
 from goalsets.data.store import INDEX, Store
 from goalsets.envs.tasks import TASKS
@@ -44,7 +44,7 @@ def prepare_data(task: str, choice: DataChoice, say: Callable[[str], None] = sil
 
 
 def _collect(task: str, episodes: int | None, say: Callable[[str], None]) -> None:
-    from goalsets.data.collect import collect
+    from goalsets.collect import collect
 
     say(f"collecting data of {task}; what is collected stays if this is stopped.")
     collect(task, episodes=episodes)

@@ -21,12 +21,12 @@ from typing import Literal, Protocol
 
 from goalsets.core import GoalsetsError
 from goalsets.data.store import Store
+from goalsets.runs.run import CONFIG, Run
+from goalsets.runs.weights import Progress
 from goalsets.sweep.devices import Device
 from goalsets.sweep.grid import Evaluation, Job
 from goalsets.sweep.state import LOG, Claim, ClaimLostError
-from goalsets.train.checkpoint import Progress
 from goalsets.train.loop import StoppedError
-from goalsets.train.run import CONFIG, Run
 from goalsets.train.session import Pace, train
 
 Outcome = Literal["done", "failed", "stopped", "lost"]

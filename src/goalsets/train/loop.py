@@ -14,8 +14,9 @@ from goalsets.condition import GoalSetConditioner
 from goalsets.core import GoalsetsError
 from goalsets.learners import BatchTensors, Learner
 from goalsets.relabel.sampler import Batch, Generators, Sampler
-from goalsets.train.checkpoint import CHECKPOINT, Progress, load_checkpoint, save_checkpoint
-from goalsets.train.config import TrainConfig
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.weights import CHECKPOINT, Progress
+from goalsets.train.checkpoint import load_checkpoint, save_checkpoint
 from goalsets.train.log import HELD_OUT, Log
 
 _LARGEST = 1e12

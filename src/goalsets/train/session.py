@@ -14,12 +14,14 @@ from goalsets.data.normaliser import Normaliser
 from goalsets.data.store import Store
 from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tasks import TASKS
-from goalsets.train.build import Frame, draw_bank, draw_held_out, make_learner, make_sampler
-from goalsets.train.checkpoint import CHECKPOINT, Progress
-from goalsets.train.config import TrainConfig
+from goalsets.runs.build import make_learner
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.frame import Frame
+from goalsets.runs.run import CONFIG, Run, RunError
+from goalsets.runs.weights import CHECKPOINT, Progress
+from goalsets.train.build import draw_bank, draw_held_out, make_sampler
 from goalsets.train.log import CsvLog, Log, TensorBoardLog
 from goalsets.train.loop import Trainer
-from goalsets.train.run import CONFIG, Run, RunError
 
 
 class Watch(Protocol):

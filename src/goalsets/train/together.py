@@ -22,9 +22,9 @@ from goalsets.data.store import Store
 from goalsets.learners import BatchTensors, Learner
 from goalsets.learners.base import GoalTensors
 from goalsets.nets import plain_graph
-from goalsets.train.config import TrainConfig
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.run import Run
 from goalsets.train.loop import DivergedError, StoppedError, Trainer
-from goalsets.train.run import Run
 from goalsets.train.session import Pace, make_frame, prepare
 
 Stop = Callable[[int, int], bool]

@@ -10,8 +10,8 @@ from goalsets.core import Query
 from goalsets.evaluate.rollout import EpisodeSpec, roll_out
 from goalsets.evaluate.stats import Rate
 from goalsets.evaluate.suites.suite import Suite, SuiteEpisode
-from goalsets.train.config import SCHEMES
-from goalsets.train.run import Run
+from goalsets.relabel.queries import SCHEMES
+from goalsets.runs.run import Run
 from goalsets.workers import silence
 
 Outcome = tuple[bool, int]

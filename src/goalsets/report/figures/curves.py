@@ -9,10 +9,9 @@ from typing import Any
 from goalsets.report import budget
 from goalsets.report.collect import RunRecord
 from goalsets.report.figures.drawing import Drawing, mark, place_legend
-from goalsets.report.published import published_learners
+from goalsets.report.published import ordered_schemes, published_learners
 from goalsets.report.results import Point, Results, in_order, official_points
 from goalsets.report.tables import Entry, Table, plain_name
-from goalsets.train.config import SCHEMES
 
 Curves = dict[tuple[str, str], list[tuple[RunRecord, list[Point]]]]
 """Runs with their evaluations, by learner and scheme."""
@@ -67,7 +66,7 @@ def _draw(results: Results, task: str) -> Drawing | None:
     if not curves:
         return None
     learners = in_order({learner for learner, _ in curves}, published_learners())
-    schemes = in_order({scheme for _, scheme in curves}, SCHEMES)
+    schemes = in_order({scheme for _, scheme in curves}, ordered_schemes())
     figure = Figure(figsize=(max(5.0, 1.2 + 2.5 * len(learners)), 5.0), layout="constrained")
     axes = figure.subplots(2, len(learners), sharey=True, squeeze=False)
     longest = max(p.seconds or 0 for group in curves.values() for _, ps in group for p in ps)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from goalsets.train.config import SCHEMES
+from goalsets.report.published import ordered_schemes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,8 +59,8 @@ _MARKS = (
 
 
 def mark(scheme: str) -> Mark:
-    """The mark of a scheme: by its place in the registry, so that it never changes."""
-    return _MARKS[list(SCHEMES).index(scheme) % len(_MARKS)]
+    """The mark of a scheme: by its place among them, so that the paper's never change."""
+    return _MARKS[ordered_schemes().index(scheme) % len(_MARKS)]
 
 
 def short_task(task: str) -> str:

@@ -24,14 +24,14 @@ from goalsets.evaluate.landscape import (
     kept_landscape,
     planes_of,
 )
+from goalsets.relabel.queries import SCHEMES
 from goalsets.report import budget
 from goalsets.report.collect import Note, RunRecord
 from goalsets.report.figures.drawing import Drawing
 from goalsets.report.results import Results
 from goalsets.report.tables import plain_name
-from goalsets.train.checkpoint import CHECKPOINT
-from goalsets.train.config import SCHEMES
-from goalsets.train.run import WEIGHTS, Run
+from goalsets.runs.run import WEIGHTS, Run
+from goalsets.runs.weights import CHECKPOINT
 from goalsets.workers import silence
 
 

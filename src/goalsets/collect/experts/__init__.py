@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.data.collect.errors import CollectError
+from goalsets.collect.errors import CollectError
 
 DIRECTORY = Path(__file__).parent
 MOST_BYTES = 1_000_000
@@ -123,7 +123,7 @@ def write_expert(path: Path, expert: Expert, about: Mapping[str, str]) -> None:
     """Write an expert, with a word on where it comes from, in one step."""
     from safetensors.numpy import save
 
-    from goalsets.data.collect.files import write_in_one_step
+    from goalsets.collect.files import write_in_one_step
 
     arrays: dict[str, NDArray[np.float32]] = {}
     for number, (weight, bias) in enumerate(expert.layers):

@@ -13,7 +13,7 @@ from typing import IO, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.data.collect.errors import CollectError
+from goalsets.collect.errors import CollectError
 
 T = TypeVar("T")
 

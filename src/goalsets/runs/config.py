@@ -1,4 +1,4 @@
-"""What a run is made of: one frozen configuration, and the schemes by name."""
+"""What a run is made of: one frozen configuration."""
 
 from __future__ import annotations
 
@@ -9,32 +9,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from goalsets.condition import Fill
-from goalsets.core import GoalsetsError, Registry
+from goalsets.core import GoalsetsError
 from goalsets.learners import LEARNERS
-
-Conditioning = Literal["full", "task", "goal-set"]
+from goalsets.relabel.queries import SCHEMES
 
 VERSION = 1
 """Of the configuration's file. Files without one are older; what they lack has the default, so a
 new field's default must be what was done before there was the field."""
-
-
-@dataclass(frozen=True)
-class Scheme:
-    """A relabeling scheme: which queries are drawn, and what the networks are shown."""
-
-    queries: str
-    """A name in `goalsets.relabel.queries.QUERY_DISTRIBUTIONS`."""
-    conditioning: Conditioning
-    """A kind of conditioner: see `goalsets.condition`."""
-
-
-SCHEMES: Registry[Scheme] = Registry("scheme")
-SCHEMES.add("her-full", Scheme("full", "full"))
-SCHEMES.add("her-task", Scheme("task", "task"))
-SCHEMES.add("gs-blockwise", Scheme("blockwise", "goal-set"))
-SCHEMES.add("gs-semantic", Scheme("semantic", "goal-set"))
-SCHEMES.add("gs-uniform", Scheme("uniform", "goal-set"))
 
 
 @dataclass(frozen=True)

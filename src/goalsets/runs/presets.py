@@ -12,7 +12,7 @@ from typing import Any
 
 from goalsets.core import Registry
 from goalsets.learners import LEARNERS
-from goalsets.train.config import TrainConfig
+from goalsets.runs.config import TrainConfig
 
 Fields = dict[str, Any]
 """Fields of `TrainConfig`."""

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from goalsets.data.collect.episode import SPLITS, Split, make_collector
-from goalsets.data.collect.errors import CollectError, CollectStopped
-from goalsets.data.collect.experts import expert_path
-from goalsets.data.collect.files import explained, join, write_in_one_step, write_json
-from goalsets.data.collect.plan import Plan, differences, versions
-from goalsets.data.collect.progress import Silence, Watch
-from goalsets.data.collect.recipes import Recipe, recipe_for
-from goalsets.data.collect.shards import Shards, read_plan, remove_leftovers
+from goalsets.collect.episode import SPLITS, Split, make_collector
+from goalsets.collect.errors import CollectError, CollectStopped
+from goalsets.collect.experts import expert_path
+from goalsets.collect.files import explained, join, write_in_one_step, write_json
+from goalsets.collect.plan import Plan, differences, versions
+from goalsets.collect.progress import Silence, Watch
+from goalsets.collect.recipes import Recipe, recipe_for
+from goalsets.collect.shards import Shards, read_plan, remove_leftovers
 from goalsets.data.paths import data_dir
 from goalsets.workers import Crew, available_cores
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import goalsets
-from goalsets.data.collect.episode import SPLITS, Job, Split
-from goalsets.data.collect.errors import CollectError
-from goalsets.data.collect.experts import expert_fingerprint
-from goalsets.data.collect.recipes import Recipe
+from goalsets.collect.episode import SPLITS, Job, Split
+from goalsets.collect.errors import CollectError
+from goalsets.collect.experts import expert_fingerprint
+from goalsets.collect.recipes import Recipe
 
 
 @dataclass(frozen=True)

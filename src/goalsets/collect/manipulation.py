@@ -16,7 +16,7 @@ from ogbench.manipspace.oracles.plan.cube_plan import CubePlanOracle
 from ogbench.manipspace.oracles.plan.drawer_plan import DrawerPlanOracle
 from ogbench.manipspace.oracles.plan.window_plan import WindowPlanOracle
 
-from goalsets.data.collect.recipes import Recipe
+from goalsets.collect.recipes import Recipe
 
 NOISE_SCALE = np.array([1.0, 1.0, 1.0, 3.0, 10.0])
 """Standard deviations of noisy data's noise at level 1: x, y, z, yaw, gripper."""

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.data.collect.behaviour import Driver, make_driver
-from goalsets.data.collect.errors import CollectError
-from goalsets.data.collect.recipes import Recipe
+from goalsets.collect.behaviour import Driver, make_driver
+from goalsets.collect.errors import CollectError
+from goalsets.collect.recipes import Recipe
 
 Split = Literal["train", "validation"]
 SPLITS: tuple[Split, Split] = ("train", "validation")

@@ -1,8 +1,8 @@
 """Collection on the spot: OGBench data sets from the scripted oracles that OGBench ships."""
 
-from goalsets.data.collect.errors import CollectError, CollectStopped
-from goalsets.data.collect.recipes import RECIPES, Recipe, can_collect, recipe_for
-from goalsets.data.collect.run import Collection, collect
+from goalsets.collect.errors import CollectError, CollectStopped
+from goalsets.collect.recipes import RECIPES, Recipe, can_collect, recipe_for
+from goalsets.collect.run import Collection, collect
 
 __all__ = [
     "RECIPES",

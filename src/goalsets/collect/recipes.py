@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from goalsets.collect.errors import CollectError
+from goalsets.collect.experts import has_expert
 from goalsets.core import Registry
 from goalsets.core.errors import suggest
-from goalsets.data.collect.errors import CollectError
-from goalsets.data.collect.experts import has_expert
 
 Behaviour = Literal["play", "noisy", "navigate", "stitch", "explore"]
 
@@ -43,7 +43,7 @@ class Recipe:
     cube_stays_visible: bool = False
     """Whether an episode is redone when the cube leaves the part of the table that is in view."""
     expert: str | None = None
-    """The trained policy that walks, by its name in `goalsets.data.collect.experts`."""
+    """The trained policy that walks, by its name in `goalsets.collect.experts`."""
 
 
 RECIPES: Registry[Recipe] = Registry("collectable data set")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.data.collect.recipes import Recipe
+from goalsets.collect.recipes import Recipe
 
 STITCH_DISTANCE = 4
 """Cells between the start and the goal of a `stitch` episode."""

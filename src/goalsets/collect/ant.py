@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.data.collect.errors import CollectError
-from goalsets.data.collect.experts import Expert, load_expert
-from goalsets.data.collect.maze import Navigate, Stitch
-from goalsets.data.collect.recipes import Recipe
+from goalsets.collect.errors import CollectError
+from goalsets.collect.experts import Expert, load_expert
+from goalsets.collect.maze import Navigate, Stitch
+from goalsets.collect.recipes import Recipe
 
 DIRECTION_STEPS = 10
 """Steps for which `explore` keeps a direction."""

@@ -20,10 +20,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from goalsets.data.collect.episode import SPLITS, Job, Rows, Split
-from goalsets.data.collect.errors import CollectError
-from goalsets.data.collect.files import explained, write_in_one_step, write_json
-from goalsets.data.collect.plan import Plan, differences, versions
+from goalsets.collect.episode import SPLITS, Job, Rows, Split
+from goalsets.collect.errors import CollectError
+from goalsets.collect.files import explained, write_in_one_step, write_json
+from goalsets.collect.plan import Plan, differences, versions
 
 INTERVAL = 5.0
 """Seconds from shard to shard: bounds what a kill can cost, and how many files there are."""

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.data.collect.recipes import Recipe
-from goalsets.data.collect.simulator import make_environment
+from goalsets.collect.recipes import Recipe
+from goalsets.collect.simulator import make_environment
 
 
 class Driver(Protocol):
@@ -36,7 +36,7 @@ class Driver(Protocol):
 
 def make_driver(recipe: Recipe) -> Driver:
     """Create the environment of a recipe and what drives it."""
-    from goalsets.data.collect.maze import Navigate, Stitch
+    from goalsets.collect.maze import Navigate, Stitch
 
     if recipe.expert is not None:
         return _make_walker(recipe)
@@ -46,14 +46,14 @@ def make_driver(recipe: Recipe) -> Driver:
     if recipe.behaviour == "stitch":
         return Stitch(env, recipe)
     # Imported here because OGBench's oracles load SciPy, which mazes do without.
-    from goalsets.data.collect.manipulation import Noisy, Play
+    from goalsets.collect.manipulation import Noisy, Play
 
     return Play(env, recipe) if recipe.behaviour == "play" else Noisy(env, recipe)
 
 
 def _make_walker(recipe: Recipe) -> Driver:
-    from goalsets.data.collect.ant import AntExplore, AntNavigate, AntStitch
-    from goalsets.data.collect.experts import load_expert
+    from goalsets.collect.ant import AntExplore, AntNavigate, AntStitch
+    from goalsets.collect.experts import load_expert
 
     assert recipe.expert is not None
     # Before the environment, which takes longer to make.

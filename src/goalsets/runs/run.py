@@ -32,9 +32,10 @@ from goalsets.data.normaliser import Normaliser
 from goalsets.data.store import Store
 from goalsets.learners import Learner
 from goalsets.policy import Policy
-from goalsets.train.build import Frame, make_learner, placeholder_bank
-from goalsets.train.checkpoint import CHECKPOINT, Progress, load_checkpoint, save_weights
-from goalsets.train.config import TrainConfig
+from goalsets.runs.build import make_learner, placeholder_bank
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.frame import Frame
+from goalsets.runs.weights import CHECKPOINT, Progress, load_weights, save_weights
 
 CONFIG = "config.json"
 DATA, EVALUATIONS = "data.json", "evaluations.jsonl"
@@ -160,7 +161,7 @@ class Run:
             raise RunError(f"{self.path} has not kept {asked}; steps kept: {kept}.")
         bank = placeholder_bank(self.config, self.frame)
         learner = make_learner(self.config, self.frame, bank)
-        progress = load_checkpoint(path, learner)
+        progress = load_weights(path, learner)
         return Policy(learner, self.frame.layout, self.frame.normaliser), progress
 
     def add_evaluation(self, record: Mapping[str, Any]) -> None:

@@ -1,0 +1,36 @@
+"""Query distributions: which variables a relabeled goal is about. One distribution, one file."""
+
+from goalsets.core.discovery import import_modules
+from goalsets.relabel.queries.base import (
+    QUERY_DISTRIBUTIONS,
+    SCHEMES,
+    Masks,
+    QueryDistribution,
+    Scheme,
+    Weights,
+)
+from goalsets.relabel.queries.blockwise import Blockwise
+from goalsets.relabel.queries.full import Full
+from goalsets.relabel.queries.mixture import Mixture
+from goalsets.relabel.queries.semantic import Semantic
+from goalsets.relabel.queries.subsets import random_subsets
+from goalsets.relabel.queries.task import Task
+from goalsets.relabel.queries.uniform import Uniform
+
+import_modules(__name__)
+
+__all__ = [
+    "QUERY_DISTRIBUTIONS",
+    "SCHEMES",
+    "Blockwise",
+    "Full",
+    "Masks",
+    "Mixture",
+    "QueryDistribution",
+    "Scheme",
+    "Semantic",
+    "Task",
+    "Uniform",
+    "Weights",
+    "random_subsets",
+]

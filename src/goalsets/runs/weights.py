@@ -1,0 +1,109 @@
+"""Weights in files: safetensors, written whole or not at all, and read with suspicion."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from goalsets.core import GoalsetsError
+from goalsets.learners import TARGET, Learner
+
+CHECKPOINT = "checkpoint.safetensors"
+LEARNER = "learner."
+"""How the names of a learner's tensors begin in a file."""
+
+Tensors = dict[str, torch.Tensor]
+
+
+class WeightsError(GoalsetsError):
+    """A file of weights that cannot be written or read; the message names the file."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run is, apart from its weights."""
+
+    step: int
+    seconds: float
+    """Time spent training."""
+
+    def header(self) -> dict[str, str]:
+        """As a file's header says it."""
+        return {"step": str(self.step), "seconds": repr(self.seconds)}
+
+
+def save_weights(path: Path, learner: Learner, progress: Progress) -> None:
+    """Write a learner's weights alone, in one step: enough to act, not to go on training."""
+    tensors = learner_tensors(learner)
+    acting = {n: t for n, t in tensors.items() if not n.startswith(LEARNER + TARGET)}
+    write_tensors(path, acting, progress.header())
+
+
+def load_weights(path: Path, learner: Learner) -> Progress:
+    """Give a learner the weights of a file, a checkpoint or weights that were kept."""
+    tensors, header = read_tensors(path)
+    fill_learner(path, learner, tensors, training=False)
+    return progress_of(header, path)
+
+
+def learner_tensors(learner: Learner) -> Tensors:
+    """A learner's tensors under the names that they have in a file."""
+    return {LEARNER + name: value for name, value in learner.state_dict().items()}
+
+
+def fill_learner(path: Path, learner: Learner, tensors: Tensors, *, training: bool) -> None:
+    """Give a learner its tensors; acting does without the networks that only make targets."""
+    try:
+        absent, strange = learner.load_state_dict(tensors_of(tensors, LEARNER), strict=False)
+    except RuntimeError as error:
+        raise WeightsError(f"{path} does not fit this learner: {error}") from None
+    absent = [name for name in absent if training or not name.startswith(TARGET)]
+    if absent or strange:
+        named = f"it lacks {absent[0]}" if absent else f"it has {strange[0]} besides"
+        raise WeightsError(f"{path} does not fit this learner: {named}.")
+
+
+def tensors_of(tensors: Tensors, prefix: str) -> Tensors:
+    """The tensors whose names begin with a prefix, without it."""
+    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+
+
+def progress_of(header: dict[str, Any], path: Path) -> Progress:
+    """What a file's header says of the run."""
+    try:
+        return Progress(int(header["step"]), float(header["seconds"]))
+    except (KeyError, TypeError, ValueError):
+        raise WeightsError(f"{path} does not say which step it is of.") from None
+
+
+def read_tensors(path: Path) -> tuple[Tensors, dict[str, Any]]:
+    """All tensors of a file, and its header."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            header: dict[str, Any] = file.metadata() or {}
+            return {name: file.get_tensor(name) for name in file.keys()}, header  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise WeightsError(f"cannot read the checkpoint {path}: {error}") from None
+
+
+def write_tensors(path: Path, tensors: Tensors, header: dict[str, str]) -> None:
+    """Write a file beside its place and move it there: a kill leaves the old one or the new."""
+    temporary = path.with_suffix(".tmp")
+    try:
+        save_file({n: t.detach().contiguous() for n, t in tensors.items()}, temporary, header)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except (OSError, SafetensorError) as error:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise WeightsError(
+            f"cannot write {path}: {error}. What was there before is still there."
+        ) from error
