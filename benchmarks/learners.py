@@ -19,11 +19,12 @@ import torch
 
 from benchmarks.flops import Product, flops
 from benchmarks.line import Line, one_core, rate
+from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tasks import TASKS
 from goalsets.learners import LEARNERS
-from goalsets.policy import Policy
+from goalsets.policy import TrainedPolicy
 from goalsets.runs.build import make_learner
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.frame import Frame
@@ -56,7 +57,7 @@ def make_trainer(name: str, batch_size: int) -> Trainer:
     """A learner on random trajectories: for time, what the numbers are is all the same."""
     config = TrainConfig(TASK.name, learner=name, batch_size=batch_size)
     data = random_data()
-    frame = Frame(TASK.layout, unit_normaliser(), TASK.relabel_horizon)
+    frame = Frame(TASK.layout, unit_normaliser(), TASK.relabel_horizon, Bounds.plus_minus_one(5))
     return Trainer(config, make_learner(config, frame), make_sampler(config, frame, data))
 
 
@@ -143,7 +144,7 @@ def _beside_released() -> Iterator[Line]:
 def _acting() -> Iterator[Line]:
     torch.set_num_threads(1)
     trainer = make_trainer("gcbc", 256)
-    policy = Policy(trainer.learner, TASK.layout, unit_normaliser())
+    policy = TrainedPolicy(trainer.learner, TASK.layout, unit_normaliser())
     states = random_data(2).observations[:1000]
     with one_core():
         single = 1e6 / rate(lambda: len(policy.act(states[0], states[1], "cube_pos")) // 5)

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets import GoalSet, Query
+from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tabletop import Streams, collect, official_tasks, start_tasks, tabletop_layout
-from goalsets.policy import Policy
+from goalsets.policy import TrainedPolicy
 from goalsets.runs.build import make_learner
 from goalsets.runs.frame import Frame
 from goalsets.runs.presets import resolve
@@ -41,7 +42,7 @@ PREDICATES = {
 class Trained:
     """A policy, and how long it was trained."""
 
-    policy: Policy
+    policy: TrainedPolicy
     seconds: float
 
 
@@ -63,23 +64,23 @@ def train(learner: str, scheme: str, seed: int = 0, **overrides: Any) -> Trained
         TASK, learner=learner, scheme=scheme, seed=seed, overrides=overrides, settings=settings
     )
     normaliser = Normaliser.fit(data())
-    frame = Frame(LAYOUT, normaliser, config.horizon or 60)
+    frame = Frame(LAYOUT, normaliser, config.horizon or 60, Bounds.plus_minus_one(5))
     standard = normaliser.apply(data())
     built = make_learner(config, frame, draw_bank(config, standard))
     trainer = Trainer(config, built, make_sampler(config, frame, standard))
     start = time.perf_counter()
     trainer.run()
-    return Trained(Policy(built, LAYOUT, normaliser), time.perf_counter() - start)
+    return Trained(TrainedPolicy(built, LAYOUT, normaliser), time.perf_counter() - start)
 
 
-def official(policy: Policy, seed: int = 5) -> float:
+def official(policy: TrainedPolicy, seed: int = 5) -> float:
     """Success on the five official tasks."""
     tasks = [official_tasks(1)[i % 5] for i in range(EPISODES)]
     world, goals = start_tasks(tasks, Streams.from_seeds([(seed, i) for i in range(EPISODES)]))
     return _roll_out(policy, world, goals, Query.parse("task", LAYOUT))
 
 
-def predicate(policy: Policy, name: str, seed: int = 6) -> float:
+def predicate(policy: TrainedPolicy, name: str, seed: int = 6) -> float:
     """Success on held-out references under a predicate."""
     tasks = [official_tasks(1)[i % 5] for i in range(EPISODES)]
     world, _ = start_tasks(tasks, Streams.from_seeds([(seed, i) for i in range(EPISODES)]))
@@ -108,7 +109,7 @@ def _references(
     return chosen
 
 
-def _roll_out(policy: Policy, world: Any, goals: NDArray[np.float32], query: Query) -> float:
+def _roll_out(policy: TrainedPolicy, world: Any, goals: NDArray[np.float32], query: Query) -> float:
     states = world.observe()
     judge = GoalSet(goals, query)
     reached = judge.contains(states)

@@ -18,12 +18,12 @@ from goalsets.core import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from goalsets.policy import Policy
+    from goalsets.policy import TrainedPolicy
 
 __version__ = "0.1.0"
 
 
-def load(run: str | Path, step: int | None = None) -> Policy:
+def load(run: str | Path, step: int | None = None) -> TrainedPolicy:
     """Load a trained policy.
 
     Args:

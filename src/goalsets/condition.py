@@ -6,19 +6,21 @@
 
 The fills e_s and e_g stand where the query does not look. They are learned (the paper's choice),
 zero, or states drawn from the data. Learners, inference and export all use these modules, and none
-of them asks which it is. They take tensors, or NumPy arrays: for one state, NumPy is far quicker.
+of them asks which it is: a conditioner itself says what of a question it lets a network hear. They
+take tensors, or NumPy arrays: for one state, NumPy is far quicker.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from goalsets.core import GoalsetsError
+from goalsets.core import GoalsetsError, Query, Registry, StateLayout
 from goalsets.core.metrics import Array, namespace
 
 Fill = Literal["learned", "zero", "random"]
@@ -27,14 +29,66 @@ _INITIAL_FILL = 1e-6
 """Learned fills start almost at zero, the mean of standardised coordinates."""
 
 
-class FullConditioner(nn.Module):
+class Conditioner(nn.Module):
+    """Base of all conditioners.
+
+    Attributes:
+        answers: What a policy that is shown this answers, for people.
+        hears_queries: Whether what it shows depends on the query at all.
+        dim: The length of a goal input.
+        goal_dim: The length of what of it is about the goal alone.
+    """
+
+    answers: ClassVar[str]
+    hears_queries: ClassVar[bool]
+    dim: int
+    goal_dim: int
+
+    @classmethod
+    @abstractmethod
+    def make(cls, layout: StateLayout, fill: Fill, bank: Tensor | None) -> Conditioner:
+        """Create one for states of a layout; who needs no fill ignores it."""
+
+    @abstractmethod
+    def forward(self, states: Array, goals: Array, masks: Array) -> Array:
+        """The goal input `[B, dim]` of states, goals and boolean masks `[B, D]`."""
+
+    @abstractmethod
+    def goal_input(self, goals: Array, masks: Array) -> Array:
+        """What of it is about the goal alone, `[B, goal_dim]`."""
+
+    @abstractmethod
+    def heard(self, masks: Array) -> Array:
+        """Which coordinates of the goal are shown under queries, `bool[..., D]`."""
+
+    def reseed(self, seed: int) -> None:
+        """Decide what is drawn next, where anything is; training does before each step."""
+
+
+CONDITIONERS: Registry[type[Conditioner]] = Registry("conditioner")
+
+
+@CONDITIONERS.register("full")
+class FullConditioner(Conditioner):
     """[s, g]: the full state, whatever the query."""
+
+    answers = "the full state, whatever is asked"
+    hears_queries = False
 
     def __init__(self, state_dim: int) -> None:
         """Take a state's dimension."""
         super().__init__()
         self.dim = 2 * state_dim
         self.goal_dim = state_dim
+
+    @classmethod
+    def make(cls, layout: StateLayout, fill: Fill, bank: Tensor | None) -> FullConditioner:
+        """Show all coordinates."""
+        return cls(layout.dim)
+
+    def heard(self, masks: Array) -> Array:
+        """All of them."""
+        return namespace(masks).ones_like(masks)
 
     def forward(self, states: Array, goals: Array, masks: Array) -> Array:
         """States and goals `[B, D]` give `[B, 2 D]`."""
@@ -46,9 +100,12 @@ class FullConditioner(nn.Module):
         return goals
 
 
-class TaskConditioner(nn.Module):
+@CONDITIONERS.register("task")
+class TaskConditioner(Conditioner):
     """[φ(s), φ(g)]: the task's coordinates, whatever the query."""
 
+    answers = "the task's own question, whatever is asked"
+    hears_queries = False
     indices: Tensor
 
     def __init__(self, indices: Sequence[int]) -> None:
@@ -61,6 +118,17 @@ class TaskConditioner(nn.Module):
         self.register_buffer("indices", torch.as_tensor(list(indices)))
         self._columns = list(indices)
 
+    @classmethod
+    def make(cls, layout: StateLayout, fill: Fill, bank: Tensor | None) -> TaskConditioner:
+        """Show what the layout's task looks at."""
+        return cls(Query.parse("task", layout).indices)
+
+    def heard(self, masks: Array) -> Array:
+        """The task's coordinates."""
+        shown = namespace(masks).zeros_like(masks)
+        shown[..., self._columns] = True
+        return shown
+
     def forward(self, states: Array, goals: Array, masks: Array) -> Array:
         """States and goals `[B, D]` give `[B, 2 |φ|]`."""
         return _join(states[..., self._columns], self.goal_input(goals, masks))
@@ -71,7 +139,8 @@ class TaskConditioner(nn.Module):
         return goals[..., self._columns]
 
 
-class GoalSetConditioner(nn.Module):
+@CONDITIONERS.register("goal-set")
+class GoalSetConditioner(Conditioner):
     """[s̄, ḡ, q]: where the query does not look, a fill; and the query itself.
 
     Args:
@@ -80,6 +149,8 @@ class GoalSetConditioner(nn.Module):
         bank: `[N, D]`, states of the data to draw from, for the random fill.
     """
 
+    answers = "any question"
+    hears_queries = True
     bank: Tensor
 
     def __init__(self, state_dim: int, fill: Fill = "learned", bank: Tensor | None = None) -> None:
@@ -102,8 +173,17 @@ class GoalSetConditioner(nn.Module):
                 nn.init.trunc_normal_(start, std=_INITIAL_FILL)
             self.fills = nn.Parameter(start, requires_grad=fill == "learned")
 
+    @classmethod
+    def make(cls, layout: StateLayout, fill: Fill, bank: Tensor | None) -> GoalSetConditioner:
+        """Show what a query looks at, and a fill elsewhere."""
+        return cls(layout.dim, fill, bank)
+
+    def heard(self, masks: Array) -> Array:
+        """What the query asks for."""
+        return masks
+
     def reseed(self, seed: int) -> None:
-        """Decide what a random fill draws next; training does before each step."""
+        """Decide what a random fill draws next."""
         if self.fill == "random":
             self._generator.manual_seed(seed)
 

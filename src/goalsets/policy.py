@@ -1,4 +1,4 @@
-"""Policy: a trained checkpoint that answers questions.
+"""TrainedPolicy: a trained learner that answers questions.
 
 The query is an argument of every call, never a part of the checkpoint.
 """
@@ -10,75 +10,93 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 
 from goalsets.core import GoalsetsError, StateLayout
-from goalsets.core.inputs import Asked, InputReader, Question
+from goalsets.core.acting import Memory
+from goalsets.core.inputs import Asked, InputReader, QueryLike
+from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 from goalsets.learners import Learner
-from goalsets.nets import QuickActor
 
 Floats = NDArray[np.float32]
+Masks = NDArray[np.bool_]
 
 
-class Policy:
-    """Acts towards goal sets, and tells how far they are.
+class TrainedPolicy:
+    """A trained learner as a `goalsets.core.acting.Policy`.
 
     Args:
         learner: Trained; it is put into evaluation mode.
         layout: The layout of the states.
         normaliser: Of the data it was trained on.
+        bounds: Of actions; ±1 unless given.
     """
 
-    def __init__(self, learner: Learner, layout: StateLayout, normaliser: Normaliser) -> None:
-        """Keep the parts."""
-        self.learner = learner.eval()
+    def __init__(
+        self,
+        learner: Learner,
+        layout: StateLayout,
+        normaliser: Normaliser,
+        bounds: Bounds | None = None,
+    ) -> None:
+        """Get ready to act."""
+        learner.prepare()
+        self.learner = learner
         self.layout = layout
-        self._actor = QuickActor(learner.actor)
+        self.bounds = bounds or Bounds.plus_minus_one(len(normaliser.action_mean))
         self._normaliser = normaliser
         self._reader = InputReader(layout)
 
-    def act(self, observation: ArrayLike, goal: ArrayLike, query: Question) -> Floats:
-        """Choose actions, in the environment's units.
+    @property
+    def answers(self) -> str:
+        """What it answers, for people."""
+        return self.learner.conditioner.answers
 
-        Args:
-            observation: `[D]`, or `[B, D]` for many at once.
-            goal: The reference, `[D]` or `[B, D]`.
-            query: Text, a `Query`, or a mask `[D]` or `[B, D]`.
+    @property
+    def distance_unit(self) -> str | None:
+        """What its distance counts; None if it learns none."""
+        return self.learner.distance_unit
 
-        Returns:
-            `[A]` or `[B, A]`, within [-1, 1].
-        """
-        asked = self._reader.read(observation, goal, query)
-        if asked.single:
-            state, goal_state = self._normaliser.states(asked.states[0]), asked.goals[0]
-            z = self.learner.conditioner(state, self._normaliser.states(goal_state), asked.masks[0])
-            found = self._actor.one(state, z)
-        else:
-            with torch.inference_mode():
-                found = self._actor(*self._tensors(asked)).numpy()
-        actions = self._normaliser.raw_actions(found)
-        np.minimum(actions, 1.0, out=actions)  # a third of the time of np.clip
-        return np.maximum(actions, -1.0, out=actions)
+    def hears(self, query: QueryLike) -> Masks:
+        """Which coordinates of a goal it is shown when it is asked this: `[D]` or `[B, D]`."""
+        return self.learner.conditioner.heard(self._reader.mask(query))
+
+    def reset(self) -> Memory | None:
+        """A memory for a new episode; None for learners that need none."""
+        return self.learner.reset()
+
+    def act(
+        self,
+        observation: ArrayLike,
+        goal: ArrayLike,
+        query: QueryLike,
+        *,
+        rng: np.random.Generator | None = None,
+        memory: Memory | None = None,
+    ) -> Floats:
+        """Choose actions `[A]` or `[B, A]`: see `goalsets.core.acting.Policy.act`."""
+        asked = self._standardised(self._reader.read(observation, goal, query))
+        rows = (
+            (asked.states[0], asked.goals[0], asked.masks[0]) if asked.single else asked.each_row()
+        )
+        found = self.learner.act(*rows, rng=rng, memory=memory)
+        return self.bounds.keep(self._normaliser.raw_actions(found))
 
     @torch.inference_mode()
-    def distance(self, observation: ArrayLike, goal: ArrayLike, query: Question) -> Floats:
-        """Predict how far the goal set is, `[]` or `[B]`; not every learner can tell.
-
-        In steps for GCDL, GCIVL and GCIQL. CRL gives a score without a unit: lower is nearer.
-        """
-        asked = self._reader.read(observation, goal, query)
-        steps = self.learner.distance(*self._tensors(asked))
-        if steps is None:
-            raise GoalsetsError(
-                f"{type(self.learner).__name__} learns no distance: ask GCDL, GCIVL, GCIQL or CRL."
-            )
-        found = steps.numpy()
+    def distance(self, observation: ArrayLike, goal: ArrayLike, query: QueryLike) -> Floats:
+        """Predict how far the goal set is, `[]` or `[B]`, in `distance_unit`."""
+        if self.distance_unit is None:
+            raise no_distance(type(self.learner).__name__)
+        asked = self._standardised(self._reader.read(observation, goal, query))
+        tensors = (torch.from_numpy(np.array(rows)) for rows in asked.each_row())
+        found = self.learner.distance(*tensors).numpy()
         return found[0] if asked.single else found
 
-    def _tensors(self, asked: Asked) -> tuple[torch.Tensor, torch.Tensor]:
-        """Standardised states and goal inputs, both with a row for each answer."""
-        shape = (asked.rows, self.layout.dim)
-        parts = (
-            torch.from_numpy(self._normaliser.states(asked.states)).expand(shape),
-            torch.from_numpy(self._normaliser.states(asked.goals)).expand(shape),
-            torch.from_numpy(asked.masks).expand(shape),
+    def _standardised(self, asked: Asked) -> Asked:
+        states = self._normaliser.states
+        return Asked(
+            states(asked.states), states(asked.goals), asked.masks, asked.rows, asked.single
         )
-        return parts[0], self.learner.conditioner(*parts)
+
+
+def no_distance(learner: str) -> GoalsetsError:
+    """The error for a learner that was asked for a distance and learns none."""
+    return GoalsetsError(f"{learner} learns no distance: ask a policy of a learner with a value.")

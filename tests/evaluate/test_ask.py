@@ -20,7 +20,7 @@ from goalsets.evaluate.ask import ask, doubts, support
 from goalsets.evaluate.camera import Camera, find_encoder, write_film
 from goalsets.evaluate.poses import put_state
 from goalsets.evaluate.start import make_environment, start_episode
-from goalsets.policy import Policy
+from goalsets.policy import TrainedPolicy
 from goalsets.runs.run import Run
 from tests.evaluate.conftest import TASK, make_run
 from tests.evaluate.real import make_real_run
@@ -44,25 +44,25 @@ def test_support_counts_states_and_episodes(store: Store) -> None:
 
 def test_doubts(run: Run, store: Store) -> None:
     near = goal_set(store, "eff_pos")
-    assert doubts(near, run.config, support(near, store.train)) == []
-    assert doubts(near, run.config, None) == []
+    assert doubts(near, run.load()[0], support(near, store.train)) == []
+    assert doubts(near, run.load()[0], None) == []
     far = GoalSet(near.reference + 50, near.query)
-    (told,) = doubts(far, run.config, support(far, store.train))
+    (told,) = doubts(far, run.load()[0], support(far, store.train))
     assert "no training state answers this question (the nearest is" in told
 
 
 @pytest.mark.parametrize(
     ("scheme", "told"),
-    [("her-task", "cannot hear this question"), ("her-full", "is shown the whole reference")],
+    [("her-task", "cannot hear all of this one"), ("her-full", "is shown more of the reference")],
 )
 def test_a_baseline_says_what_it_hears(
     scheme: str, told: str, store: Store, tmp_path: Path
 ) -> None:
     run = make_run(tmp_path / scheme, store, scheme=scheme, steps=1)
-    (doubt,) = doubts(goal_set(store, "eff_pos"), run.config, None)
+    (doubt,) = doubts(goal_set(store, "eff_pos"), run.load()[0], None)
     assert told in doubt
     own = goal_set(store, "task" if scheme == "her-task" else "all")
-    assert doubts(own, run.config, None) == []
+    assert doubts(own, run.load()[0], None) == []
 
 
 def test_success_is_latched_at_the_first_step_inside(run: Run, store: Store) -> None:
@@ -88,14 +88,16 @@ def test_success_is_latched_at_the_first_step_inside(run: Run, store: Store) -> 
 class _Towards:
     """A policy that has its mind made up, whatever it is asked."""
 
-    def __init__(self, policy: Policy, goals: GoalSet) -> None:
+    def __init__(self, policy: TrainedPolicy, goals: GoalSet) -> None:
         self.layout, self._policy, self._goals = policy.layout, policy, goals
 
-    def act(self, observation, *_):
-        return self._policy.act(observation, self._goals.reference, self._goals.query)
+    distance_unit = None
 
-    def distance(self, observation, *_):
-        return np.zeros(len(observation))
+    def reset(self):
+        return None
+
+    def act(self, observation, *_, **rest):
+        return self._policy.act(observation, self._goals.reference, self._goals.query, **rest)
 
 
 def test_a_camera_changes_nothing(gcdl: Run, store: Store) -> None:

@@ -127,7 +127,7 @@ def test_questions_reach_from_one_coordinate_to_all() -> None:
 
 def test_an_operation_without_a_counterpart_is_named(tmp_path: Path, monkeypatch) -> None:
     run = small_run("gcdl")  # trained before, for GCDL's actor learns from its distance
-    strange = lambda self, states, z: torch.erfinv(states[:, 0])  # noqa: E731
+    strange = lambda self, states, goals, masks: torch.erfinv(states[:, 0])  # noqa: E731
     monkeypatch.setattr(LEARNERS["gcdl"], "distance", strange)
     with pytest.raises(LoweringError, match="computes 'erfinv.default', which has no counterpart"):
         export_onnx(run, tmp_path / "policy.onnx")
@@ -199,6 +199,6 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     main(["export", str(run.path), "--to", "onnx", "-o", str(tmp_path / "x.onnx")])
     printed = capsys.readouterr().out
     assert f"exported gcbc of step 5: {tmp_path / 'x.onnx'}" in printed
-    assert "answers   any query" in printed
+    assert "answers   any question" in printed
     assert "on 10,000 questions" in printed
     assert load(tmp_path / "x.onnx").card["distance"] is None

@@ -6,27 +6,35 @@ import torch
 from torch.nn import functional as F
 
 from goalsets.condition import GoalSetConditioner
-from goalsets.learners import LEARNERS, BatchTensors, GoalTensors, Learner, Problem
+from goalsets.learners import LEARNERS, Batch, BatchSpec, Goals, Learner, Problem
 
 DIM, ACTIONS, SIZE, HORIZON = 6, 2, 32, 50
 
 
-def make_batch(seed: int = 0) -> BatchTensors:
+def make_batch(seed: int = 0, spec: BatchSpec | None = None) -> Batch[torch.Tensor]:
+    """Random transitions as a learner asks for them; by default goals for a value and an actor."""
     torch.manual_seed(seed)
+    spec = spec or Learner.batch_spec(None)
 
-    def goals() -> GoalTensors:
+    def goals(labels: bool) -> Goals[torch.Tensor]:
         steps = torch.randint(-1, 20, (SIZE,))
-        return GoalTensors(torch.randn(SIZE, DIM), torch.rand(SIZE, DIM) < 0.6, steps)
+        told = (torch.rand(SIZE) < 0.2, torch.rand(SIZE) < 0.2) if labels else None
+        return Goals(torch.randn(SIZE, DIM), torch.rand(SIZE, DIM) < 0.6, steps, told)
 
-    return BatchTensors(
+    several = () if spec.actions == 1 else (spec.actions,)
+    return Batch(
         states=torch.randn(SIZE, DIM),
-        actions=torch.randn(SIZE, ACTIONS),
+        actions=torch.randn(SIZE, *several, ACTIONS),
         next_states=torch.randn(SIZE, DIM),
-        value_goals=goals(),
-        actor_goals=goals(),
-        at_goal=torch.rand(SIZE) < 0.2,
-        next_at_goal=torch.rand(SIZE) < 0.2,
+        goals={name: goals(mixture.labels) for name, mixture in spec.goals.items()},
+        later={k: torch.randn(SIZE, DIM) for k in spec.later},
+        taken=torch.rand(SIZE, *several) < 0.9 if several else None,
     )
+
+
+def batch_for(learner: Learner, seed: int = 0) -> Batch[torch.Tensor]:
+    """Random transitions as this learner asks for them."""
+    return make_batch(seed, learner.batch_spec(learner.config))
 
 
 def make(name: str, **settings: object) -> Learner:

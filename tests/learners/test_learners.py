@@ -28,9 +28,9 @@ def test_saving_and_loading_gives_equal_actions(name: str) -> None:
     learner, batch = make(name), make_batch()
     torch.manual_seed(99)
     other = LEARNERS[name](learner.problem, GoalSetConditioner(DIM), learner.config)
-    z = learner.condition(batch.states, batch.actor_goals)
+    z = learner.condition(batch.states, batch.goals["actor"])
     other.load_state_dict(learner.state_dict())
-    other_z = other.condition(batch.states, batch.actor_goals)
+    other_z = other.condition(batch.states, batch.goals["actor"])
     assert (learner.actor(batch.states, z) == other.actor(batch.states, other_z)).all()
 
 
@@ -51,7 +51,7 @@ def test_targets_follow_slowly(name: str) -> None:
 
 def test_an_ensemble_is_its_members() -> None:
     learner, batch = make("gciql"), make_batch()
-    z = learner.condition(batch.states, batch.value_goals)
+    z = learner.condition(batch.states, batch.goals["value"])
     both = learner.value(batch.states, z)
     assert both.shape == (2, SIZE)
     for member in range(2):
@@ -66,7 +66,7 @@ def test_an_ensemble_is_its_members() -> None:
 
 def test_frozen_passes_gradients_through_and_takes_none() -> None:
     learner, batch = make("gciql"), make_batch()
-    z = learner.condition(batch.states, batch.value_goals).detach()
+    z = learner.condition(batch.states, batch.goals["value"]).detach()
     pairs = torch.cat([batch.states, batch.actions], -1).requires_grad_()
     learner.critic(pairs, z, frozen=True).sum().backward()
     assert pairs.grad is not None

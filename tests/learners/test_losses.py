@@ -14,7 +14,7 @@ from tests.learners.small import HORIZON, SIZE, alone, make, make_batch
 
 def test_gcbc_loss() -> None:
     learner, batch = make("gcbc"), make_batch()
-    z = learner.condition(batch.states, batch.actor_goals)
+    z = learner.condition(batch.states, batch.goals["actor"])
     normal = torch.distributions.Normal(learner.actor(batch.states, z), 1.0)
     expected = -normal.log_prob(batch.actions).sum(-1).mean()
     torch.testing.assert_close(learner.losses(batch)[0], expected)
@@ -23,11 +23,11 @@ def test_gcbc_loss() -> None:
 @pytest.mark.parametrize("witness", [False, True])
 def test_gcivl_losses(witness: bool) -> None:
     learner, batch = make("gcivl", alpha=2.0, witness=witness, initial_value=-5.0), make_batch()
-    goals = batch.value_goals
+    goals = batch.goals["value"]
     z, nz = (learner.condition(s, goals) for s in (batch.states, batch.next_states))
     bar = [-F.softplus(alone(learner.target_value, j, batch.next_states, nz)[:, 0]) for j in (0, 1)]
-    y = [torch.where(batch.next_at_goal, -torch.ones(SIZE), -1 + 0.99 * b) for b in bar]
-    y = [torch.where(batch.at_goal, torch.zeros(SIZE), x) for x in y]
+    y = [torch.where(goals.next_at_goal, -torch.ones(SIZE), -1 + 0.99 * b) for b in bar]
+    y = [torch.where(goals.at_goal, torch.zeros(SIZE), x) for x in y]
     if witness:
         k = goals.steps
         floor = -(1 - 0.99**k) / 0.01
@@ -41,7 +41,7 @@ def test_gcivl_losses(witness: bool) -> None:
     expected = sum((weight * (y[j] - v[j]) ** 2).mean() for j in (0, 1))
     torch.testing.assert_close(learner.value_loss(batch)[0], expected, rtol=1e-4, atol=1e-5)
 
-    goals = batch.actor_goals
+    goals = batch.goals["actor"]
     z, nz = (learner.condition(s, goals) for s in (batch.states, batch.next_states))
 
     def mean_value(s, c):
@@ -56,7 +56,7 @@ def test_gcivl_losses(witness: bool) -> None:
 
 def test_gciql_losses() -> None:
     learner, batch = make("gciql", alpha=0.3, witness=True, initial_value=-5.0), make_batch()
-    goals, pairs = batch.value_goals, torch.cat([batch.states, batch.actions], -1)
+    goals, pairs = batch.goals["value"], torch.cat([batch.states, batch.actions], -1)
     z, nz = (learner.condition(s, goals) for s in (batch.states, batch.next_states))
     q_bar = torch.minimum(*(alone(learner.target_critic, j, pairs, z)[:, 0] for j in (0, 1)))
     v = [-F.softplus(alone(learner.value, j, batch.states, z)[:, 0]) for j in (0, 1)]
@@ -67,15 +67,15 @@ def test_gciql_losses() -> None:
     torch.testing.assert_close(learner.value_loss(batch, z)[0], expected, rtol=1e-4, atol=1e-5)
 
     nv = sum(-F.softplus(alone(learner.value, j, batch.next_states, nz)[:, 0]) for j in (0, 1)) / 2
-    y = torch.where(batch.next_at_goal, -torch.ones(SIZE), -1 + 0.99 * nv)
-    y = torch.where(batch.at_goal, torch.zeros(SIZE), y)
+    y = torch.where(goals.next_at_goal, -torch.ones(SIZE), -1 + 0.99 * nv)
+    y = torch.where(goals.at_goal, torch.zeros(SIZE), y)
     floor = -(1 - 0.99**goals.steps) / 0.01
     y = torch.where(goals.steps >= 0, torch.maximum(y, floor), y).detach()
     q = [alone(learner.critic, j, pairs, z)[:, 0] for j in (0, 1)]
     expected = sum(((q[j] - y) ** 2).mean() for j in (0, 1))
     torch.testing.assert_close(learner.critic_loss(batch, z)[0], expected, rtol=1e-4, atol=1e-5)
 
-    z = learner.condition(batch.states, batch.actor_goals)
+    z = learner.condition(batch.states, batch.goals["actor"])
     mean = learner.actor(batch.states, z)
     taken = torch.cat([batch.states, mean.clamp(-1.5, 1.5)], -1)
     score = torch.minimum(*(alone(learner.critic, j, taken, z)[:, 0] for j in (0, 1)))
@@ -86,7 +86,7 @@ def test_gciql_losses() -> None:
 
 def test_gciql_by_advantage() -> None:
     learner, batch = make("gciql", extraction="awr", alpha=0.5), make_batch()
-    z = learner.condition(batch.states, batch.actor_goals)
+    z = learner.condition(batch.states, batch.goals["actor"])
     pairs = torch.cat([batch.states, batch.actions], -1)
     q = torch.minimum(*(alone(learner.critic, j, pairs, z)[:, 0] for j in (0, 1)))
     v = sum(-F.softplus(alone(learner.value, j, batch.states, z)[:, 0]) for j in (0, 1)) / 2
@@ -99,14 +99,16 @@ def test_gciql_by_advantage() -> None:
 @pytest.mark.parametrize("loss", ["squared", "huber"])
 def test_gcdl_value_loss(loss: str) -> None:
     learner, batch = make("gcdl", loss=loss, witness=True), make_batch()
-    goals = batch.value_goals
+    goals = batch.goals["value"]
     z, nz = (learner.condition(s, goals) for s in (batch.states, batch.next_states))
     bar = [
         -torch.sigmoid(alone(learner.target_value, j, batch.next_states, nz)[:, 0]) for j in (0, 1)
     ]
     delta = -1 / HORIZON
-    y = torch.where(batch.next_at_goal, torch.full((SIZE,), delta), delta + torch.minimum(*bar))
-    y = torch.where(batch.at_goal, torch.zeros(SIZE), y)
+    y = torch.where(
+        batch.goals["value"].next_at_goal, torch.full((SIZE,), delta), delta + torch.minimum(*bar)
+    )
+    y = torch.where(goals.at_goal, torch.zeros(SIZE), y)
     y = torch.where(goals.steps >= 0, torch.maximum(y, goals.steps * delta), y).clamp(-1, 0)
     v = [-torch.sigmoid(alone(learner.value, j, batch.states, z)[:, 0]) for j in (0, 1)]
     if loss == "huber":
@@ -128,7 +130,7 @@ def test_gcdl_bootstrapped_goal_test() -> None:
     learner = make("gcdl", initial_value=-1e-4, bootstrapped_goal=True)
     batch = make_batch()
     targets = learner._targets(batch)
-    reached = ~batch.at_goal
+    reached = ~batch.goals["value"].at_goal
     torch.testing.assert_close(targets[reached], torch.full_like(targets[reached], -1 / HORIZON))
 
 
@@ -151,6 +153,7 @@ def test_crl_sees_the_state_in_the_goal_only_if_told() -> None:
     batch = make_batch()
     for told in (False, True):
         learner = make("crl", state_in_goal=told)
-        here = learner.encode_goals(batch.states, batch.value_goals)
-        there = learner.encode_goals(batch.next_states, batch.value_goals)
+        asked = (batch.goals["value"].references, batch.goals["value"].masks)
+        here = learner.encode_goals(batch.states, *asked)
+        there = learner.encode_goals(batch.next_states, *asked)
         assert (here == there).all() != told

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from goalsets.learners import BatchTensors, GoalTensors
+from goalsets.learners import Goals
 from goalsets.learners.values import (
     backed_up,
     expectile,
@@ -18,27 +18,28 @@ from goalsets.learners.values import (
 from tests.learners.small import DIM, make, make_batch
 
 
-def small_batch(at_goal: list[bool], next_at_goal: list[bool], steps: list[int]) -> BatchTensors:
-    batch = make_batch()
+def small_goals(
+    at_goal: list[bool], next_at_goal: list[bool], steps: list[int]
+) -> Goals[torch.Tensor]:
     count = len(steps)
-    goals = GoalTensors(torch.zeros(count, DIM), torch.ones(count, DIM).bool(), torch.tensor(steps))
-    fields = {**vars(batch), "value_goals": goals}
-    fields["at_goal"], fields["next_at_goal"] = torch.tensor(at_goal), torch.tensor(next_at_goal)
-    return BatchTensors(**fields)
+    labels = (torch.tensor(at_goal), torch.tensor(next_at_goal))
+    return Goals(
+        torch.zeros(count, DIM), torch.ones(count, DIM).bool(), torch.tensor(steps), labels
+    )
 
 
 def test_backed_up_targets() -> None:
     """Already at the goal; the next state is; both; neither."""
-    batch = small_batch([True, False, True, False], [False, True, True, False], [0, 1, 0, -1])
-    targets = backed_up(batch, torch.tensor([-9.0, -9.0, -9.0, -9.0]), cost=-1.0, discount=0.9)
+    goals = small_goals([True, False, True, False], [False, True, True, False], [0, 1, 0, -1])
+    targets = backed_up(goals, torch.tensor([-9.0, -9.0, -9.0, -9.0]), cost=-1.0, discount=0.9)
     torch.testing.assert_close(targets, torch.tensor([0.0, -1.0, 0.0, -1.0 - 8.1]))
 
 
 def test_witness_raises_only_goals_ahead() -> None:
-    batch = small_batch([False] * 3, [False] * 3, [3, 3, -1])
-    witnessed = value_of_steps(batch.value_goals.steps.float(), 0.9)
+    goals = small_goals([False] * 3, [False] * 3, [3, 3, -1])
+    witnessed = value_of_steps(goals.steps.float(), 0.9)
     assert witnessed[0] == pytest.approx(-(1 + 0.9 + 0.81))
-    raised = raise_to_witness(torch.tensor([-9.0, -1.0, -9.0]), batch, witnessed)
+    raised = raise_to_witness(torch.tensor([-9.0, -1.0, -9.0]), goals, witnessed)
     torch.testing.assert_close(raised, torch.tensor([-2.71, -1.0, -9.0]))
 
 
@@ -63,7 +64,7 @@ def test_softplus_inverse(value: float) -> None:
 @pytest.mark.parametrize(("name", "start"), [("gcivl", -60.0), ("gciql", -60.0), ("gcdl", -0.9)])
 def test_a_pessimistic_start_is_where_it_should_be(name: str, start: float) -> None:
     learner, batch = make(name, initial_value=start), make_batch()
-    z = learner.condition(batch.states, batch.value_goals)
+    z = learner.condition(batch.states, batch.goals["value"])
     raw = learner.value(batch.states, z)
     values = -torch.sigmoid(raw) if name == "gcdl" else -F.softplus(raw)
     assert values.mean().item() == pytest.approx(start, rel=0.05)

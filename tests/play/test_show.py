@@ -219,7 +219,9 @@ def test_a_broken_world_says_so_and_starts_anew(
 ) -> None:
     act = show.stages[0].checkpoint.policy.act
     monkeypatch.setattr(
-        show.stages[0].checkpoint.policy, "act", lambda *_: np.full(5, np.nan, dtype=np.float32)
+        show.stages[0].checkpoint.policy,
+        "act",
+        lambda *_, **__: np.full(5, np.nan, dtype=np.float32),
     )
     with pytest.raises(WorldError, match="not finite"):
         show.step()

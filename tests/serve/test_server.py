@@ -68,7 +68,7 @@ def test_models_are_described(server: Server, robot: Run) -> None:
         assert told["card"]["data"]["fingerprint"] == robot.data["fingerprint"]
         with Client(server.url, "robot") as other:
             assert other.layout() == robot.frame.layout
-        assert client.model("full")["answers"].startswith("tries to match the whole")
+        assert client.model("full")["answers"].startswith("the full state")
         # Nothing says where the run lies on the server's disk.
         assert str(robot.path.parent) not in json.dumps(client.models())
         with pytest.raises(ClientError, match="say which model: this server has 'robot', 'full'"):
@@ -122,7 +122,7 @@ def test_an_error_leaves_the_question_as_it_was(server: Server, robot: Run, stat
                 session.act(glitch)
             np.testing.assert_array_equal(session.act(states[0]), before)
             session.ask(model="full", goal=states[3], query="eff_pos")
-            assert "whole reference" in session.doubts[0]
+            assert "more of the reference" in session.doubts[0]
             assert not np.array_equal(session.act(states[0]), before)
     assert not np.array_equal(before, policy.act(states[0], states[3], "block0_pos"))
 

@@ -14,10 +14,11 @@ import pytest
 import torch
 
 from goalsets import GoalsetsError
+from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tabletop import collect, tabletop_layout
-from goalsets.learners import LEARNERS, BatchTensors
+from goalsets.learners import LEARNERS
 from goalsets.relabel.queries import SCHEMES
 from goalsets.runs.build import make_learner
 from goalsets.runs.config import TrainConfig
@@ -33,7 +34,7 @@ def make_trainer(config: TrainConfig, directory: Path | None, **settings: int) -
     raw = Trajectories.from_episodes(list(collect(20, 50, seed=1).episodes()))
     normaliser = Normaliser.fit(raw)
     data = normaliser.apply(raw)
-    frame = Frame(tabletop_layout(1), normaliser, horizon=30)
+    frame = Frame(tabletop_layout(1), normaliser, 30, Bounds.plus_minus_one(5))
     learner = make_learner(config, frame, draw_bank(config, data))
     sampler = make_sampler(config, frame, data)
     trainer = Trainer(config, learner, sampler, directory, **settings)
@@ -221,7 +222,9 @@ def test_normaliser_by_hand() -> None:
 def test_a_learner_leaves_no_tensor_behind_when_it_moves(learner: str, fill: str) -> None:
     """On the meta device only shapes are computed, and mixing it with the processor is an error."""
     trainer = make_trainer(config(learner=learner, fill=fill), None)
-    batch = BatchTensors.of(trainer.sampler.sample(16, trainer.rng), "meta")
+    batch = trainer.sampler.sample(16, trainer.rng).map(
+        lambda array: torch.from_numpy(array).to("meta")
+    )
     moved = trainer.learner.to("meta")
     loss, _ = moved.losses(batch)
     loss.backward()

@@ -9,18 +9,18 @@ from goalsets import GoalsetsError, Query
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tabletop import collect, tabletop_layout
-from goalsets.policy import Policy
+from goalsets.policy import TrainedPolicy
 from tests.train.test_loop import config, make_trainer
 
 LAYOUT = tabletop_layout(1)
 STATES = collect(1, 20, seed=5).observations[0]
 
 
-def make_policy(learner: str = "gcbc", scheme: str = "gs-blockwise") -> Policy:
+def make_policy(learner: str = "gcbc", scheme: str = "gs-blockwise") -> TrainedPolicy:
     trainer = make_trainer(config(learner=learner, scheme=scheme, steps=2), None)
     trainer.run()
     data = Trajectories.from_episodes(list(collect(20, 50, seed=1).episodes()))
-    return Policy(trainer.learner, LAYOUT, Normaliser.fit(data))
+    return TrainedPolicy(trainer.learner, LAYOUT, Normaliser.fit(data))
 
 
 def test_one_and_many_agree() -> None:

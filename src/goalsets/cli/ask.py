@@ -14,6 +14,7 @@ from goalsets.cli.tables import print_table
 
 if TYPE_CHECKING:
     from goalsets.core import GoalSet
+    from goalsets.core.acting import Policy
     from goalsets.data.store import Store
     from goalsets.evaluate.ask import Answer
     from goalsets.evaluate.camera import Camera
@@ -84,13 +85,13 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     print(f"goal       {source}{', edited' if set else ''}")
     policy, _ = opened.load(step)
     first, _ = start_episode(env, task_id, seed)
-    _say_before(goals, opened, store, _predicted(policy, first, goals, opened))
+    _say_before(goals, policy, store, _predicted(policy, first, goals, opened))
     place = output or _next_place(Path() if opened.shipped else opened.path)
     place.mkdir(parents=True, exist_ok=True)
     camera = _camera(env, goals, TASKS[task].horizon) if not no_video else None
     answer = run_question(camera or env, policy, goals, task=task, task_id=task_id, seed=seed)
     _say_after(answer, goals, task_id, seed)
-    _write(place, answer, goals, opened, camera)
+    _write(place, answer, goals, policy, camera, run)
 
 
 def _bank(store: Store | None, run: Run) -> Any:  # noqa: ANN401 - an array
@@ -103,16 +104,16 @@ def _bank(store: Store | None, run: Run) -> Any:  # noqa: ANN401 - an array
     return (store or find_store(run.config.task, None)).validation.observations
 
 
-def _predicted(policy: Any, first: Any, goals: GoalSet, run: Run) -> str:  # noqa: ANN401
-    from goalsets.evaluate.ask import distance_unit, predict
+def _predicted(policy: Policy, first: Any, goals: GoalSet, run: Run) -> str:  # noqa: ANN401
+    from goalsets.evaluate.ask import predict
 
     found = predict(policy, first[None], goals)
     if found is None:
         return f"{run.config.learner} learns no distance"
-    return f"{found[0]:.3g} {distance_unit(run.config.learner)}"
+    return f"{found[0]:.3g} {policy.distance_unit}"
 
 
-def _say_before(goals: GoalSet, run: Run, store: Store | None, predicted: str) -> None:
+def _say_before(goals: GoalSet, policy: Policy, store: Store | None, predicted: str) -> None:
     from goalsets.evaluate.ask import doubts, support
 
     seen = None
@@ -123,7 +124,7 @@ def _say_before(goals: GoalSet, run: Run, store: Store | None, predicted: str) -
         print(f"support    training: {seen}")
         print(f"           validation: {support(goals, store.validation)}")
     print(f"predicted  {predicted}")
-    for doubt in doubts(goals, run.config, seen):
+    for doubt in doubts(goals, policy, seen):
         print(f"warning: {doubt}")
 
 
@@ -160,13 +161,20 @@ def _say_after(answer: Answer, goals: GoalSet, task_id: int, seed: int) -> None:
     print_table(("at the end", "distance", "tolerance", "that is", ""), rows)
 
 
-def _write(place: Path, answer: Answer, goals: GoalSet, run: Run, camera: Camera | None) -> None:
-    from goalsets.evaluate.ask import distance_unit, draw_answer
+def _write(
+    place: Path,
+    answer: Answer,
+    goals: GoalSet,
+    policy: Policy,
+    camera: Camera | None,
+    run: Path,
+) -> None:
+    from goalsets.evaluate.ask import draw_answer
     from goalsets.evaluate.camera import write_film
 
-    draw_answer(answer, goals, distance_unit(run.config.learner), place / "distance.png")
+    draw_answer(answer, goals, policy.distance_unit, place / "distance.png")
     plain = {
-        "run": str(run.path),
+        "run": str(run),
         "query": str(goals.query),
         "goal": [float(v) for v in goals.reference],
         "success": answer.success,

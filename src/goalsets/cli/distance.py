@@ -30,7 +30,6 @@ def distance(
         output: The picture.
     """
     from goalsets.core import GoalsetsError, Query
-    from goalsets.evaluate.ask import distance_unit
     from goalsets.evaluate.distance import (
         draw_curves,
         predict_along,
@@ -46,8 +45,8 @@ def distance(
     for run in opened:  # before anything runs for minutes
         for text in query:
             Query.parse(text, run.frame.layout)
-        if run.config.learner == "gcbc":
-            raise GoalsetsError(f"{run.path}: gcbc learns no distance.")
+        if run.distance_unit is None:
+            raise GoalsetsError(f"{run.path}: {run.config.learner} learns no distance.")
     rollout = successful_rollout(opened, task_id=task_id, attempts=attempts)
     steps = len(rollout.observations) - 1
     print(f"rollout of task {rollout.task_id}, seed {rollout.seed}, by {rollout.by}: {steps} steps")
@@ -57,7 +56,7 @@ def distance(
         first, last = curve.distances[0], curve.distances[-1]
         print(f"  {curve.label:{width}}  {first:6.1f} at the start, {last:6.1f} at the goal")
     output.parent.mkdir(parents=True, exist_ok=True)
-    draw_curves(curves, rollout, distance_unit(opened[0].config.learner), output)
+    draw_curves(curves, rollout, str(opened[0].distance_unit), output)
     write_curves(curves, output.with_suffix(".csv"))
     for reason in record_curves(curves, rollout):
         print(f"note: not recorded: {reason}")

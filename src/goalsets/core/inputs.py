@@ -13,7 +13,7 @@ from goalsets.core.query import Query
 
 Floats = NDArray[np.float32]
 Masks = NDArray[np.bool_]
-Question = str | Query | ArrayLike
+QueryLike = str | Query | ArrayLike
 """How a query may be given: as text, as a `Query`, or as a mask `[D]` or `[B, D]`."""
 
 _REMEMBERED = 1024
@@ -33,6 +33,15 @@ class Asked(NamedTuple):  # made with every action: a frozen dataclass takes thr
     single: bool
     """Whether nothing had a batch dimension, so that the answer has none either."""
 
+    def each_row(self) -> tuple[Floats, Floats, Masks]:
+        """States, goals and masks with a row for each answer, as views."""
+        shape = (self.rows, self.states.shape[1])
+        return (
+            np.broadcast_to(self.states, shape),
+            np.broadcast_to(self.goals, shape),
+            np.broadcast_to(self.masks, shape),
+        )
+
 
 class InputReader:
     """Reads the arguments of `act` and `distance` over one layout."""
@@ -44,11 +53,11 @@ class InputReader:
         # A robot asks the same question at every step: its mask is looked up, not parsed again.
         self._masks: dict[str | Query, Masks] = {}
 
-    def read(self, observation: ArrayLike, goal: ArrayLike, query: Question) -> Asked:
+    def read(self, observation: ArrayLike, goal: ArrayLike, query: QueryLike) -> Asked:
         """Check shapes, and read the query."""
         states = self._checked("observation", observation)
         goals = self._checked("goal", goal)
-        masks = self._mask(query)
+        masks = self.mask(query)
         if states.ndim == 1 and goals.ndim == 1 and masks.ndim == 1:
             return Asked(states[None], goals[None], masks[None], 1, True)
         states, goals, masks = np.atleast_2d(states), np.atleast_2d(goals), np.atleast_2d(masks)
@@ -69,7 +78,8 @@ class InputReader:
             )
         return array
 
-    def _mask(self, query: Question) -> Masks:
+    def mask(self, query: QueryLike) -> Masks:
+        """The mask of a query, `[D]` or `[B, D]`."""
         if isinstance(query, (str, Query)):
             known = self._masks.get(query)
             return self._remember(query) if known is None else known

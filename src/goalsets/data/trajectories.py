@@ -107,6 +107,18 @@ class Trajectories:
         """Draw states uniformly: their rows."""
         return rng.integers(0, self.num_states, count)
 
+    def states(self, rows: Rows) -> NDArray[np.float32]:
+        """The states `[B, D]` at rows."""
+        # `take` copies whole rows, where indexing with an array goes number by number.
+        return self.observations.take(rows, 0)
+
+    def taken_actions(self, rows: Rows) -> NDArray[np.float32]:
+        """The actions `[B, A]` that were taken at rows."""
+        return self.actions.take(rows, 0)
+
+    def advance(self, count: int) -> None:
+        """Hear that a batch was drawn; all of the data stays within reach."""
+
     def locate(self, transitions: Rows) -> tuple[Rows, Rows]:
         """Turn transitions, counted from 0, into rows and the last rows of their episodes."""
         if self._equal_length is not None:

@@ -105,6 +105,14 @@ class Window:
         """
         return self._locate(rng.integers(0, self._cumulative[-1], count))[0]
 
+    def states(self, rows: Rows) -> NDArray[np.float32]:
+        """The states `[B, D]` at rows."""
+        return self.trajectories.states(rows)
+
+    def taken_actions(self, rows: Rows) -> NDArray[np.float32]:
+        """The actions `[B, A]` that were taken at rows."""
+        return self.trajectories.taken_actions(rows)
+
     def _locate(self, drawn: Rows) -> tuple[Rows, Rows]:
         place = np.searchsorted(self._cumulative, drawn, side="right") - 1
         return self.trajectories.locate(drawn + self._shift[place])

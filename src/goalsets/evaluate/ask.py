@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalSet, GoalsetsError, Query, Violation
+from goalsets.core.acting import Policy
 from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.margins import margin
 from goalsets.evaluate.rollout import EpisodeSpec, run_episode
-from goalsets.policy import Policy
-from goalsets.relabel.queries import SCHEMES
-from goalsets.runs.config import TrainConfig
 
 Floats = NDArray[np.float32]
 
@@ -73,31 +71,20 @@ def support(goals: GoalSet, data: Trajectories) -> Support:
 
 def predict(policy: Policy, observations: Floats, goals: GoalSet) -> Floats | None:
     """Predicted distances `[B]` of observations `[B, D]`; None for learners that cannot tell."""
-    try:
-        return np.asarray(policy.distance(observations, goals.reference, goals.query))
-    except GoalsetsError:
+    if policy.distance_unit is None:
         return None
+    return np.asarray(policy.distance(observations, goals.reference, goals.query))
 
 
-def doubts(goals: GoalSet, config: TrainConfig, seen: Support | None) -> list[str]:
+def doubts(goals: GoalSet, policy: Policy, seen: Support | None) -> list[str]:
     """What somebody should know before they trust the answer to a question.
 
     Args:
         goals: The question.
-        config: The run's.
+        policy: Who is asked.
         seen: How much of the training data answers it; None where nobody knows.
     """
-    found: list[str] = []
-    conditioning = SCHEMES[config.scheme].conditioning
-    if conditioning == "task" and goals.query.indices != Query.parse("task", goals.layout).indices:
-        found.append(
-            f"{config.scheme} is shown only the task's coordinates: it cannot hear this question."
-        )
-    if conditioning == "full" and not goals.query.mask.all():
-        found.append(
-            f"{config.scheme} is shown the whole reference: it tries to match all of it, and is "
-            "judged by the question."
-        )
+    found = doubts_of_hearing(goals.query, policy)
     if seen is None:
         return found
     if seen.states == 0:
@@ -115,6 +102,19 @@ def doubts(goals: GoalSet, config: TrainConfig, seen: Support | None) -> list[st
             f"only {seen.episodes} of {seen.all_episodes:,} training episodes answer this question."
         )
     return found
+
+
+def doubts_of_hearing(query: Query, policy: Policy) -> list[str]:
+    """What somebody should know where a policy is shown another question than it is asked."""
+    shown, asked = policy.hears(query), query.mask
+    if (asked & ~shown).any():
+        return [f"this policy answers {policy.answers}: it cannot hear all of this one."]
+    if (shown & ~asked).any():
+        return [
+            f"this policy answers {policy.answers}: it is shown more of the reference than the "
+            "question asks for, tries to match it all, and is judged by the question."
+        ]
+    return []
 
 
 def ask(
@@ -141,7 +141,7 @@ def ask(
     )
 
 
-def draw_answer(answer: Answer, goals: GoalSet, unit: str, path: Path) -> None:
+def draw_answer(answer: Answer, goals: GoalSet, unit: str | None, path: Path) -> None:
     """Draw the predicted distance over time, and below it how far each term was from true."""
     from matplotlib.figure import Figure
 
@@ -164,11 +164,6 @@ def draw_answer(answer: Answer, goals: GoalSet, unit: str, path: Path) -> None:
     ended = f"reached after {answer.steps} steps" if answer.success else "not reached"
     axes[0].set_title(f"“{goals.query}”: {ended}", fontsize=10)
     figure.savefig(path, dpi=120)
-
-
-def distance_unit(learner: str) -> str:
-    """What a learner's distance counts."""
-    return "a score, lower is nearer" if learner == "crl" else "steps"
 
 
 def check_task(task: str) -> None:

@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError, Query
+from goalsets.core.acting import Policy
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.official import TASK_IDS, official_specs
 from goalsets.evaluate.rollout import EpisodeSpec, run_episode
 from goalsets.evaluate.start import make_environment
-from goalsets.policy import Policy
-from goalsets.relabel.queries import SCHEMES
 from goalsets.runs.run import Run, RunError
 from goalsets.runs.weights import Progress
 
@@ -110,7 +109,7 @@ def predict_along(
     for run, name in zip(runs, _names(runs), strict=True):
         policy, progress = run.load()
         asked = ["task", *queries]
-        hears = SCHEMES[run.config.scheme].conditioning == "goal-set"
+        hears = policy.learner.conditioner.hears_queries
         if not hears:
             asked = asked[:1]
         for text in asked:

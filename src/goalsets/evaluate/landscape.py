@@ -20,7 +20,6 @@ from goalsets.core import GoalsetsError, Query
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.start import make_environment, start_episode
 from goalsets.learners import LEARNERS
-from goalsets.relabel.queries import SCHEMES
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import Run
 
@@ -63,8 +62,8 @@ class Landscape:
 
 def has_landscape(config: TrainConfig) -> bool:
     """Whether there is a plane to lay out states of the task in, and a distance to ask for."""
-    has_value = LEARNERS[config.learner].value_mixture is not None
-    return has_value and _family(config.task) in _PLANES
+    tells = LEARNERS[config.learner].distance_unit is not None
+    return tells and _family(config.task) in _PLANES
 
 
 def planes_of(task: str) -> list[Plane]:
@@ -77,12 +76,12 @@ def compute_landscape(run: Run) -> Landscape:
     if not has_landscape(run.config):
         raise GoalsetsError(
             f"{run.path} has no value landscape: those are for {' and '.join(_PLANES)} tasks, and "
-            f"for learners with a value; it is {run.config.learner} on {run.config.task}."
+            f"for learners with a distance; it is {run.config.learner} on {run.config.task}."
         )
     # Of the checkpoint; of the last weights that were kept where there is none any more.
     kept = None if run.checkpoint.exists() or not run.steps else run.steps[-1]
     policy, progress = run.load(kept)
-    hears = SCHEMES[run.config.scheme].conditioning == "goal-set"
+    hears = policy.learner.conditioner.hears_queries
     queries = _QUERIES[_family(run.config.task)] if hears else ("task",)
     asked = [Query.parse(text, policy.layout) for text in queries]
     found = [

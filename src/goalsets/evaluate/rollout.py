@@ -20,9 +20,12 @@ from goalsets.evaluate.start import make_environment, start_episode
 from goalsets.workers import Crew, available_cores, silence
 
 if TYPE_CHECKING:
-    from goalsets.policy import Policy
+    from goalsets.core.acting import Policy
 
 Floats = NDArray[np.float32]
+
+_ACTING = 7
+"""Sets apart what a policy draws in an episode from what its environment draws."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +118,11 @@ def run_episode(
     goal = np.asarray(spec.goal, dtype=np.float32) if own else official
     query = Query.parse(spec.query, policy.layout)
     judge = GoalSet(goal, query) if own else None
+    memory, rng = policy.reset(), np.random.default_rng((spec.seed, _ACTING))
     seen, done = [first], list[Floats]()
     success = judge is not None and bool(judge.contains(seen[0]))
     while not success and len(done) < horizon:
-        action = policy.act(seen[-1], goal, query)
+        action = policy.act(seen[-1], goal, query, rng=rng, memory=memory)
         observation, _, terminated, truncated, info = env.step(action)
         seen.append(np.asarray(observation, dtype=np.float32))
         done.append(action)

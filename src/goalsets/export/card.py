@@ -5,40 +5,49 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 import goalsets
-from goalsets.evaluate.ask import distance_unit
+from goalsets.core import Query
 from goalsets.export.parity import Parity
-from goalsets.relabel.queries import SCHEMES
+from goalsets.policy import TrainedPolicy
 from goalsets.runs.run import Run
 from goalsets.runs.weights import Progress
 
-_ANSWERS = {
-    "full": "the full state, whatever is asked",
-    "task": "the task's query, whatever is asked",
-    "goal-set": "any query",
-}
 
-
-def make_card(run: Run, progress: Progress, parity: Parity) -> dict[str, Any]:
+def make_card(
+    run: Run, policy: TrainedPolicy, progress: Progress, parity: Parity | None = None
+) -> dict[str, Any]:
     """Describe a policy as plain data, the same for the same run."""
     config = run.config
-    counts = None if parity.distance is None else distance_unit(config.learner)
     return {
         "goalsets": goalsets.__version__,
         "task": config.task,
         "learner": config.learner,
         "scheme": config.scheme,
-        "answers": _ANSWERS[SCHEMES[config.scheme].conditioning],
-        "distance": counts,
+        "answers": policy.answers,
+        "hears": _heard(policy),
+        "distance": policy.distance_unit,
         "actions": len(run.frame.normaliser.action_mean),
+        "chunk": policy.learner.chunk,
+        "executed": policy.learner.executed,
         "seed": config.seed,
         "step": progress.step,
         "training_seconds": round(progress.seconds, 2),
         # Not where the data lay: that is nobody's business.
         "data": {key: run.data[key] for key in ("fingerprint", "episodes", "transitions")},
         "evaluations": [told for record in run.evaluations() for told in _told(record, progress)],
-        "parity": {"action": parity.action, "distance": parity.distance},
+        "parity": None
+        if parity is None
+        else {"action": parity.action, "distance": parity.distance},
     }
+
+
+def _heard(policy: TrainedPolicy) -> list[int] | None:
+    """The coordinates of a goal that it is shown whatever is asked; None if the query decides."""
+    if policy.learner.conditioner.hears_queries:
+        return None
+    return np.flatnonzero(policy.hears(Query.all(policy.layout))).tolist()
 
 
 def _told(record: Mapping[str, Any], progress: Progress) -> list[dict[str, Any]]:

@@ -15,7 +15,8 @@ from goalsets.export.card import make_card
 from goalsets.export.lowering import lower
 from goalsets.export.parity import QUESTIONS, Parity, measure_parity
 from goalsets.export.traced import trace
-from goalsets.policy import Policy
+from goalsets.learners import Learner
+from goalsets.policy import TrainedPolicy
 from goalsets.runs.frame import Frame
 from goalsets.runs.run import Run
 from goalsets.runtime.model_file import (
@@ -66,9 +67,10 @@ def export_onnx(
     """Write a run's policy as one ONNX file.
 
     Inputs are `observation` and `goal`, float32[B, D] in the environment's units, and `query`,
-    bool[B, D]; outputs `action` float32[B, A] within [-1, 1] and, where the learner has one,
-    `distance` float32[B]. The file is written only after the export was asked ten thousand
-    questions and answered as the policy does.
+    bool[B, D]; outputs `action` float32[B, A], or float32[B, K, A] of a policy that decides K at
+    once, within its bounds, and, where the learner has one, `distance` float32[B].
+    The file is written only after the export was asked ten thousand questions and answered as the
+    policy does.
 
     Args:
         run: The run.
@@ -84,9 +86,14 @@ def export_onnx(
     if output.is_dir() or not output.absolute().parent.is_dir():
         raise ExportError(f"{output} cannot be a file: choose one in a directory that exists.")
     policy, progress = run.load(step)
+    if type(policy.learner).act is not Learner.act:
+        raise ExportError(
+            f"{run.config.learner} acts with a memory of its own, which a file cannot hold: only "
+            "what its `decide` computes can be exported."
+        )
     say("tracing the policy")
     model = build_model(policy, run.frame)
-    _describe(model, {}, run)
+    _describe(model, make_card(run, policy, progress), run)
     say(f"asking it {QUESTIONS:,} questions")
     exported = RuntimePolicy(understand(model.SerializeToString(), output))
     parity = measure_parity(
@@ -94,25 +101,25 @@ def export_onnx(
         exported,
         run.frame.layout,
         run.frame.normaliser,
-        with_distance=len(model.graph.output) > 1,
     )
     parity.check()
-    card = make_card(run, progress, parity)
+    card = make_card(run, policy, progress, parity)
     _describe(model, card, run)
     data = model.SerializeToString(deterministic=True)
     _write(output, data)
     return Exported(output, len(data), len(model.graph.node), parity, card)
 
 
-def build_model(policy: Policy, frame: Frame) -> onnx.ModelProto:
+def build_model(policy: TrainedPolicy, frame: Frame) -> onnx.ModelProto:
     """The policy as an ONNX model, without its description."""
     from onnx import TensorProto, checker, helper  # pyright: ignore[reportMissingImports]
 
-    graph = lower(trace(policy.learner, frame.normaliser), INPUTS, (ACTION, DISTANCE))
+    graph = lower(trace(policy, frame.normaliser), INPUTS, (ACTION, DISTANCE))
     made = {name for node in graph.nodes for name in node.output}
     names = [name for name in (ACTION, DISTANCE) if name in made]
     width, actions = frame.layout.dim, len(frame.normaliser.action_mean)
-    shapes = {ACTION: ["batch", actions], DISTANCE: ["batch"]}
+    chunk = [] if policy.learner.chunk == 1 else [policy.learner.chunk]
+    shapes = {ACTION: ["batch", *chunk, actions], DISTANCE: ["batch"]}
     kinds = dict.fromkeys(INPUTS, TensorProto.FLOAT) | {"query": TensorProto.BOOL}
     model = helper.make_model(
         helper.make_graph(

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError, StateLayout
+from goalsets.core.acting import Policy
 from goalsets.data.normaliser import Normaliser
-from goalsets.policy import Policy
-from goalsets.runtime.policy import RuntimePolicy
 
 QUESTIONS = 10_000
 ONE_BY_ONE = 1_000
@@ -49,17 +48,16 @@ class Parity:
 
 def measure_parity(
     policy: Policy,
-    exported: RuntimePolicy,
+    exported: Policy,
     layout: StateLayout,
     normaliser: Normaliser,
     *,
-    with_distance: bool,
     seed: int = 0,
 ) -> Parity:
     """Ask both the same, and find the largest differences."""
     asked = random_questions(layout, normaliser, seed)
     action = _largest(policy.act(*asked), _ask(exported.act, asked))
-    if not with_distance:
+    if policy.distance_unit is None:
         return Parity(action, None)
     steps = policy.distance(*asked)
     scale = max(1.0, float(np.abs(steps).max()))

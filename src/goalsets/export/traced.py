@@ -9,53 +9,44 @@ import torch
 from torch import Tensor, nn
 
 from goalsets.data.normaliser import Normaliser
-from goalsets.learners import Learner
-from goalsets.nets import Actor, QuickActor
+from goalsets.policy import TrainedPolicy
 
 INPUTS = ("observation", "goal", "query")
 
 
 class WholePolicy(nn.Module):
-    """All that `Policy` does, as tensors: standardising, conditioning, acting, and clamping."""
+    """All that `TrainedPolicy` does, as tensors, from standardising to clamping."""
 
     state_mean: Tensor
     state_std: Tensor
     action_mean: Tensor
     action_std: Tensor
+    action_low: Tensor
+    action_high: Tensor
 
-    def __init__(self, learner: Learner, normaliser: Normaliser) -> None:
-        """Take a copy of the learner, with its actor stripped for acting."""
+    def __init__(self, policy: TrainedPolicy, normaliser: Normaliser) -> None:
+        """Take a copy of the learner, which is ready to act."""
         super().__init__()
-        self.learner = copy.deepcopy(learner).eval()
-        self.learner.actor = _Stripped(self.learner.actor)  # pyright: ignore[reportAttributeAccessIssue]
+        self.learner = copy.deepcopy(policy.learner)
         for name in ("state_mean", "state_std", "action_mean", "action_std"):
             self.register_buffer(name, torch.from_numpy(getattr(normaliser, name)))
+        self.register_buffer("action_low", torch.from_numpy(policy.bounds.low))
+        self.register_buffer("action_high", torch.from_numpy(policy.bounds.high))
 
     def forward(self, observation: Tensor, goal: Tensor, query: Tensor) -> tuple[Tensor, ...]:
         """States and references `[B, D]` and masks `bool[B, D]` give actions and distances."""
         states = (observation - self.state_mean) / self.state_std
         goals = (goal - self.state_mean) / self.state_std
-        z = self.learner.conditioner(states, goals, query)
-        actions = self.learner.actor(states, z) * self.action_std + self.action_mean
-        steps = self.learner.distance(states, z)
-        actions = torch.clamp(actions, -1.0, 1.0)
-        return (actions,) if steps is None else (actions, steps)
+        actions = self.learner.decide(states, goals, query) * self.action_std + self.action_mean
+        actions = torch.clamp(actions, self.action_low, self.action_high)
+        if self.learner.distance_unit is None:
+            return (actions,)
+        return actions, self.learner.distance(states, goals, query)
 
 
-class _Stripped(nn.Module):
-    """An actor whose weights have no dimension for an ensemble of one."""
-
-    def __init__(self, actor: Actor) -> None:
-        super().__init__()
-        self._quick = QuickActor(actor)
-
-    def forward(self, x: Tensor, z: Tensor) -> Tensor:
-        return self._quick(x, z)
-
-
-def trace(learner: Learner, normaliser: Normaliser) -> torch.export.ExportedProgram:
+def trace(policy: TrainedPolicy, normaliser: Normaliser) -> torch.export.ExportedProgram:
     """Trace a policy for any batch size."""
-    whole = WholePolicy(learner, normaliser)
+    whole = WholePolicy(policy, normaliser)
     rows = torch.export.Dim("batch", min=1)
     # Neither 0 nor 1, which tracing would take for fixed.
     states = torch.zeros(2, len(normaliser.state_mean))

@@ -11,7 +11,7 @@ takes a goal as a vector needs to know nothing of queries; `goal` packs one for 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,10 +22,11 @@ from goalsets.core.inputs import InputReader
 from goalsets.core.packing import pack_goal
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.trajectories import Trajectories
+from goalsets.relabel.batch import ACTOR, VALUE, Batch, BatchSpec, Goals
 from goalsets.relabel.goals import ACTOR_GOALS, VALUE_GOALS
 from goalsets.relabel.labels import Labels, PredicateLabels
 from goalsets.relabel.queries import QUERY_DISTRIBUTIONS, QueryDistribution
-from goalsets.relabel.sampler import Batch, Generators, Goals, Sampler
+from goalsets.relabel.sampler import Generators, Sampler
 
 if TYPE_CHECKING:
     from goalsets.data.store import Store
@@ -114,11 +115,11 @@ class RelabeledData:
         """As `from_store`, from trajectories in memory."""
         normaliser = Normaliser.fit(trajectories)
         sampler = Sampler(
-            trajectories=normaliser.apply(trajectories),
+            source=normaliser.apply(trajectories),
             layout=layout,
             queries=QUERY_DISTRIBUTIONS[queries]() if isinstance(queries, str) else queries,
-            value_goals=replace(VALUE_GOALS, horizon=horizon),
-            actor_goals=replace(ACTOR_GOALS, horizon=horizon),
+            spec=BatchSpec({VALUE: VALUE_GOALS, ACTOR: ACTOR_GOALS}),
+            horizon=horizon,
             labels=labels or PredicateLabels(),
         )
         return cls(sampler, normaliser, rng=Generators.from_seed(seed), **form)
@@ -149,19 +150,19 @@ class RelabeledData:
 
     # --- From a batch to arrays -------------------------------------------------------------------
 
-    def _arrays(self, batch: Batch) -> Arrays:
-        at_goal = batch.at_goal.astype(np.float32)
+    def _arrays(self, batch: Batch[NDArray[Any]]) -> Arrays:
+        at_goal = batch.goals[VALUE].at_goal.astype(np.float32)
         return {
             "observations": self._padded(self._states(batch.states)),
             "actions": self._actions(batch.actions),
             "next_observations": self._padded(self._states(batch.next_states)),
-            **self._goals("value", batch.value_goals),
-            **self._goals("actor", batch.actor_goals),
+            **self._goals(VALUE, batch.goals[VALUE]),
+            **self._goals(ACTOR, batch.goals[ACTOR]),
             "rewards": at_goal - np.float32(self.negative),
             "masks": 1.0 - at_goal,
         }
 
-    def _goals(self, name: str, goals: Goals) -> Mapping[str, NDArray[Any]]:
+    def _goals(self, name: str, goals: Goals[NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
         references = self._states(goals.references)
         if self.packed:
             return {f"{name}_goals": pack_goal(references, goals.masks)}

@@ -1,22 +1,23 @@
-"""Learners: one algorithm, one file, each docstring its equations."""
+"""Learners: one algorithm, one file, each docstring its equations. A file here is a learner."""
 
-from goalsets.learners.base import LEARNERS, TARGET, BatchTensors, GoalTensors, Learner, Problem
-from goalsets.learners.crl import CRL
-from goalsets.learners.gcbc import GCBC
-from goalsets.learners.gcdl import GCDL
-from goalsets.learners.gciql import GCIQL
-from goalsets.learners.gcivl import GCIVL
+from goalsets.core.discovery import import_modules
+from goalsets.learners.base import LEARNERS, STEPS, TARGET, Learner, ParameterGroup, Problem
+from goalsets.relabel.batch import Batch, BatchSpec, Goals
+
+import_modules(__name__)
+
+DEFAULT = "gcbc"
+"""The learner that is trained when nobody says which."""
 
 __all__ = [
-    "CRL",
-    "GCBC",
-    "GCDL",
-    "GCIQL",
-    "GCIVL",
+    "DEFAULT",
     "LEARNERS",
+    "STEPS",
     "TARGET",
-    "BatchTensors",
-    "GoalTensors",
+    "Batch",
+    "BatchSpec",
+    "Goals",
     "Learner",
+    "ParameterGroup",
     "Problem",
 ]

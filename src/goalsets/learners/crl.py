@@ -21,16 +21,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from goalsets.condition import Conditioner
 from goalsets.learners.base import (
     LEARNERS,
-    BatchTensors,
-    GoalTensors,
     Learner,
     Metrics,
     Problem,
     summary,
 )
 from goalsets.nets import MLP, has_plain_graph, log_likelihood
+from goalsets.relabel.batch import ACTOR, VALUE, Batch, BatchSpec
+from goalsets.relabel.goals import ACTOR_GOALS
 
 
 @dataclass(frozen=True)
@@ -54,42 +55,48 @@ class CRL(Learner):
 
     Config = CRLConfig
     config: CRLConfig
-    value_mixture = (0.0, 1.0, 0.0)  # negatives come from the batch itself
+    distance_unit = "a score, lower is nearer"
 
-    def __init__(self, problem: Problem, conditioner: nn.Module, config: CRLConfig) -> None:
+    def __init__(self, problem: Problem, conditioner: Conditioner, config: CRLConfig) -> None:
         """Create the actor and the two encoders of the critic."""
         super().__init__(problem, conditioner, config)
         pair_dim = problem.state_dim + problem.action_dim
-        goal_dim = self.goal_dim if config.state_in_goal else self._goal_only_dim()
+        goal_dim = self.goal_dim if config.state_in_goal else conditioner.goal_dim
         self.phi = Encoder(pair_dim, config.latent_dim, config.layers, problem.hidden)
         self.psi = Encoder(goal_dim, config.latent_dim, config.layers, problem.hidden)
 
-    def _goal_only_dim(self) -> int:
-        return self.conditioner.goal_dim  # pyright: ignore[reportReturnType]
+    @classmethod
+    def batch_spec(cls, config: CRLConfig) -> BatchSpec:
+        """Future goals for both: negatives come from the batch itself."""
+        del config
+        return BatchSpec({VALUE: ACTOR_GOALS, ACTOR: ACTOR_GOALS})
 
-    def encode_goals(self, states: Tensor, goals: GoalTensors, frozen: bool = False) -> Tensor:
+    def encode_goals(
+        self, states: Tensor, references: Tensor, masks: Tensor, frozen: bool = False
+    ) -> Tensor:
         """ψ of the goals, `[2, B, d]`."""
         if self.config.state_in_goal:
-            return self.psi(self.condition(states, goals), frozen)
-        return self.psi(self.conditioner.goal_input(goals.references, goals.masks), frozen)  # pyright: ignore[reportCallIssue]
+            return self.psi(self.conditioner(states, references, masks), frozen)
+        return self.psi(self.conditioner.goal_input(references, masks), frozen)
 
-    def critic_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+    def critic_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """Tell each transition's goal from those of the others."""
         pairs = torch.cat((batch.states, batch.actions), dim=-1)
         phi = self.phi(pairs)
-        psi = self.encode_goals(batch.states, batch.value_goals)
+        goals = batch.goals[VALUE]
+        psi = self.encode_goals(batch.states, goals.references, goals.masks)
         loss, correct = contrast(phi, psi)
         return loss, summary("critic", {"loss": loss, "accuracy": correct})
 
-    def actor_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+    def actor_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """Climb the critic and stay near the data."""
-        goals = batch.actor_goals
+        goals = batch.goals[ACTOR]
         z = self.condition(batch.states, goals)
         means = self.actor(batch.states, z)
         pairs = torch.cat((batch.states, self.clamp(means)), dim=-1)
         phi = self.phi(pairs, frozen=True)
         with torch.no_grad():
-            psi = self.encode_goals(batch.states, goals)
+            psi = self.encode_goals(batch.states, goals.references, goals.masks)
         scores = ((phi * psi).sum(-1) / math.sqrt(self.config.latent_dim)).amin(0)
         climb = -scores.mean() / (scores.detach().abs().mean() + 1e-6)
         likelihood = log_likelihood(means, batch.actions)
@@ -97,19 +104,18 @@ class CRL(Learner):
         shown = {"loss": climb + imitate, "climb": climb, "imitate": imitate}
         return climb + imitate, summary("actor", {**shown, "likelihood": likelihood.mean()})
 
-    def losses(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+    def losses(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """The critic's loss and the actor's."""
         critic_loss, critic_metrics = self.critic_loss(batch)
         actor_loss, actor_metrics = self.actor_loss(batch)
         return critic_loss + actor_loss, {**critic_metrics, **actor_metrics}
 
-    def distance(self, states: Tensor, z: Tensor) -> Tensor:
+    def distance(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
         """A score without a unit: − min_j f_j(s, π(s, ψ), g). Lower is nearer."""
-        pairs = torch.cat((states, self.clamp(self.actor(states, z))), dim=-1)
-        # A goal input ends with what it says of the goal alone.
-        goals = z if self.config.state_in_goal else z[..., -self._goal_only_dim() :]
-        scores = (self.phi(pairs) * self.psi(goals)).sum(-1) / math.sqrt(self.config.latent_dim)
-        return -scores.amin(0)
+        z = self.conditioner(states, goals, masks)
+        pairs = torch.cat((states, self.clamp(self.mean_action(states, z))), dim=-1)
+        psi = self.encode_goals(states, goals, masks)
+        return -((self.phi(pairs) * psi).sum(-1) / math.sqrt(self.config.latent_dim)).amin(0)
 
 
 class Encoder(nn.Module):

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from goalsets.learners.base import LEARNERS, BatchTensors, Learner, Metrics, Problem, summary
+from goalsets.condition import Conditioner
+from goalsets.learners.base import LEARNERS, Learner, Metrics, Problem, summary
 from goalsets.nets import log_likelihood
+from goalsets.relabel.batch import ACTOR, Batch, BatchSpec
+from goalsets.relabel.goals import ACTOR_GOALS
 
 
 @dataclass(frozen=True)
@@ -28,20 +31,25 @@ class GCBC(Learner):
 
     Config = GCBCConfig
     config: GCBCConfig
-    value_mixture = None
 
-    def __init__(self, problem: Problem, conditioner: nn.Module, config: GCBCConfig) -> None:
+    def __init__(self, problem: Problem, conditioner: Conditioner, config: GCBCConfig) -> None:
         """Create the actor."""
         super().__init__(problem, conditioner, config)
 
-    def actor_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+    @classmethod
+    def batch_spec(cls, config: GCBCConfig) -> BatchSpec:
+        """Goals for an actor: there is no value to feed."""
+        del config
+        return BatchSpec({ACTOR: ACTOR_GOALS})
+
+    def actor_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """− log π(a | s, ψ), the mean over the batch."""
-        z = self.condition(batch.states, batch.actor_goals)
+        z = self.condition(batch.states, batch.goals[ACTOR])
         means = self.actor(batch.states, z)
         loss = -log_likelihood(means, batch.actions).mean()
         error = (means - batch.actions).square().mean()
         return loss, summary("actor", {"loss": loss, "mse": error})
 
-    def losses(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+    def losses(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """The actor's loss alone."""
         return self.actor_loss(batch)

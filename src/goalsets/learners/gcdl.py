@@ -19,12 +19,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
+from goalsets.condition import Conditioner
 from goalsets.learners.base import (
     LEARNERS,
-    BatchTensors,
+    STEPS,
     Learner,
     Metrics,
     Problem,
@@ -33,6 +34,7 @@ from goalsets.learners.base import (
 )
 from goalsets.learners.values import advantage_weights, backed_up, raise_to_witness
 from goalsets.nets import Scalar, log_likelihood
+from goalsets.relabel.batch import ACTOR, VALUE, Batch
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,9 @@ class GCDL(Learner):
 
     Config = GCDLConfig
     config: GCDLConfig
+    distance_unit = STEPS
 
-    def __init__(self, problem: Problem, conditioner: nn.Module, config: GCDLConfig) -> None:
+    def __init__(self, problem: Problem, conditioner: Conditioner, config: GCDLConfig) -> None:
         """Create the actor, the value and its target."""
         super().__init__(problem, conditioner, config)
         share = -config.initial_value
@@ -77,9 +80,9 @@ class GCDL(Learner):
         self.target_value = copy.deepcopy(self.value).requires_grad_(False)
         self.step_value = -1.0 / problem.horizon
 
-    def value_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+    def value_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """Regression of both heads towards the pessimistic one-step target."""
-        goals = batch.value_goals
+        goals = batch.goals[VALUE]
         z = self.condition(batch.states, goals)
         targets = self._targets(batch)
         values = -torch.sigmoid(self.value(batch.states, z))
@@ -92,32 +95,32 @@ class GCDL(Learner):
         return loss, summary("value", shown)
 
     @torch.no_grad()
-    def _targets(self, batch: BatchTensors) -> Tensor:
-        goals = batch.value_goals
+    def _targets(self, batch: Batch[Tensor]) -> Tensor:
+        goals = batch.goals[VALUE]
         next_z = self.condition(batch.next_states, goals)
         next_values = -torch.sigmoid(self.target_value(batch.next_states, next_z)).amax(0)
         if self.config.bootstrapped_goal:
             next_values = torch.where(next_values > 0.5 * self.step_value, 0.0, next_values)
-        targets = backed_up(batch, next_values, self.step_value, discount=1.0)
+        targets = backed_up(goals, next_values, self.step_value, discount=1.0)
         if self.config.witness:
             witnessed = goals.steps.to(targets.dtype) * self.step_value
-            targets = raise_to_witness(targets, batch, witnessed)
+            targets = raise_to_witness(targets, goals, witnessed)
         return targets.clamp(-1.0, 0.0)
 
-    def actor_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+    def actor_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """Advantage-weighted regression: imitate what led closer, in steps."""
-        goals = batch.actor_goals
+        goals = batch.goals[ACTOR]
         z = self.condition(batch.states, goals)
         with torch.no_grad():
             next_z = self.condition(batch.next_states, goals)
-            progress = self.distance(batch.states, z) - self.distance(batch.next_states, next_z)
+            progress = self._steps(batch.states, z) - self._steps(batch.next_states, next_z)
             weights = advantage_weights(progress, self.config.alpha, self.config.max_weight)
         likelihood = log_likelihood(self.actor(batch.states, z), batch.actions)
         loss = -(weights * likelihood).mean()
         shown = {"loss": loss, "weight": weights.mean(), "progress": progress.mean()}
         return loss, summary("actor", {**shown, "likelihood": likelihood.mean()})
 
-    def losses(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+    def losses(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """The value's loss and the actor's."""
         value_loss, value_metrics = self.value_loss(batch)
         actor_loss, actor_metrics = self.actor_loss(batch)
@@ -127,6 +130,10 @@ class GCDL(Learner):
         """Let the target follow."""
         follow(self.target_value, self.value, self.config.target_rate)
 
-    def distance(self, states: Tensor, z: Tensor) -> Tensor:
-        """Predicted steps by the more pessimistic head: d̂ = −V H."""
+    def distance(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
+        """Predicted steps."""
+        return self._steps(states, self.conditioner(states, goals, masks))
+
+    def _steps(self, states: Tensor, z: Tensor) -> Tensor:
+        """Of the more pessimistic head: d̂ = −V H."""
         return torch.sigmoid(self.value(states, z)).amax(0) * self.problem.horizon

@@ -19,12 +19,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
+from goalsets.condition import Conditioner
 from goalsets.learners.base import (
     LEARNERS,
-    BatchTensors,
+    STEPS,
     Learner,
     Metrics,
     Problem,
@@ -41,6 +42,7 @@ from goalsets.learners.values import (
     value_of_steps,
 )
 from goalsets.nets import Scalar, log_likelihood
+from goalsets.relabel.batch import ACTOR, VALUE, Batch
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,9 @@ class GCIQL(Learner):
 
     Config = GCIQLConfig
     config: GCIQLConfig
+    distance_unit = STEPS
 
-    def __init__(self, problem: Problem, conditioner: nn.Module, config: GCIQLConfig) -> None:
+    def __init__(self, problem: Problem, conditioner: Conditioner, config: GCIQLConfig) -> None:
         """Create the actor, the value, the critic and its target."""
         super().__init__(problem, conditioner, config)
         start = config.initial_value
@@ -86,7 +89,7 @@ class GCIQL(Learner):
         )
         self.target_critic = copy.deepcopy(self.critic).requires_grad_(False)
 
-    def value_loss(self, batch: BatchTensors, z: Tensor) -> tuple[Tensor, Metrics]:
+    def value_loss(self, batch: Batch[Tensor], z: Tensor) -> tuple[Tensor, Metrics]:
         """Expectile regression of V towards the target critic."""
         pairs = torch.cat((batch.states, batch.actions), dim=-1)
         with torch.no_grad():
@@ -98,25 +101,25 @@ class GCIQL(Learner):
         shown = {"loss": loss, "mean": values.mean(), "advantage": advantages.mean()}
         return loss, summary("value", shown)
 
-    def critic_loss(self, batch: BatchTensors, z: Tensor) -> tuple[Tensor, Metrics]:
+    def critic_loss(self, batch: Batch[Tensor], z: Tensor) -> tuple[Tensor, Metrics]:
         """Squared error of Q towards −1 + γ V(s')."""
-        config, goals = self.config, batch.value_goals
+        config, goals = self.config, batch.goals[VALUE]
         pairs = torch.cat((batch.states, batch.actions), dim=-1)
         with torch.no_grad():
             next_z = self.condition(batch.next_states, goals)
             next_values = -F.softplus(self.value(batch.next_states, next_z)).mean(0)
-            targets = backed_up(batch, next_values, -1.0, config.discount)
+            targets = backed_up(goals, next_values, -1.0, config.discount)
             if config.witness:
                 witnessed = value_of_steps(goals.steps.to(z.dtype), config.discount)
-                targets = raise_to_witness(targets, batch, witnessed)
+                targets = raise_to_witness(targets, goals, witnessed)
         values = self.critic(pairs, z)
         loss = (values - targets).square().sum(0).mean()
         shown = {"loss": loss, "mean": values.mean(), "target": targets.mean()}
         return loss, summary("critic", shown)
 
-    def actor_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+    def actor_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """Climb the critic and stay near the data, or imitate by advantage."""
-        z = self.condition(batch.states, batch.actor_goals)
+        z = self.condition(batch.states, batch.goals[ACTOR])
         means = self.actor(batch.states, z)
         likelihood = log_likelihood(means, batch.actions)
         if self.config.extraction == "awr":
@@ -131,15 +134,15 @@ class GCIQL(Learner):
         return climb + imitate, summary("actor", {**shown, "likelihood": likelihood.mean()})
 
     @torch.no_grad()
-    def _advantage_weights(self, batch: BatchTensors, z: Tensor) -> Tensor:
+    def _advantage_weights(self, batch: Batch[Tensor], z: Tensor) -> Tensor:
         pairs = torch.cat((batch.states, batch.actions), dim=-1)
         scores = self.critic(pairs, z).amin(0)
         values = -F.softplus(self.value(batch.states, z)).mean(0)
         return advantage_weights(scores - values, self.config.alpha, self.config.max_weight)
 
-    def losses(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+    def losses(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """The losses of the value, the critic and the actor."""
-        z = self.condition(batch.states, batch.value_goals)
+        z = self.condition(batch.states, batch.goals[VALUE])
         value_loss, value_metrics = self.value_loss(batch, z)
         critic_loss, critic_metrics = self.critic_loss(batch, z)
         actor_loss, actor_metrics = self.actor_loss(batch)
@@ -150,7 +153,8 @@ class GCIQL(Learner):
         """Let the target critic follow."""
         follow(self.target_critic, self.critic, self.config.target_rate)
 
-    def distance(self, states: Tensor, z: Tensor) -> Tensor:
+    def distance(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
         """Steps that the value stands for."""
+        z = self.conditioner(states, goals, masks)
         values = -F.softplus(self.value(states, z)).mean(0)
         return steps_of_value(values, self.config.discount)

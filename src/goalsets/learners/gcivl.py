@@ -17,12 +17,13 @@ import copy
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
+from goalsets.condition import Conditioner
 from goalsets.learners.base import (
     LEARNERS,
-    BatchTensors,
+    STEPS,
     Learner,
     Metrics,
     Problem,
@@ -39,6 +40,7 @@ from goalsets.learners.values import (
     value_of_steps,
 )
 from goalsets.nets import Scalar, log_likelihood
+from goalsets.relabel.batch import ACTOR, VALUE, Batch
 
 
 @dataclass(frozen=True)
@@ -67,25 +69,26 @@ class GCIVL(Learner):
 
     Config = GCIVLConfig
     config: GCIVLConfig
+    distance_unit = STEPS
 
-    def __init__(self, problem: Problem, conditioner: nn.Module, config: GCIVLConfig) -> None:
+    def __init__(self, problem: Problem, conditioner: Conditioner, config: GCIVLConfig) -> None:
         """Create the actor, the value and its target."""
         super().__init__(problem, conditioner, config)
         bias = softplus_inverse(-config.initial_value)
         self.value = Scalar(problem.state_dim, self.goal_dim, bias=bias, hidden=problem.hidden)
         self.target_value = copy.deepcopy(self.value).requires_grad_(False)
 
-    def value_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+    def value_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """Expectile regression of both heads towards their one-step targets."""
-        config, goals = self.config, batch.value_goals
+        config, goals = self.config, batch.goals[VALUE]
         z = self.condition(batch.states, goals)
         with torch.no_grad():
             next_z = self.condition(batch.next_states, goals)
             next_values = -F.softplus(self.target_value(batch.next_states, next_z))
-            targets = backed_up(batch, next_values, -1.0, config.discount)
+            targets = backed_up(goals, next_values, -1.0, config.discount)
             if config.witness:
                 witnessed = value_of_steps(goals.steps.to(z.dtype), config.discount)
-                targets = raise_to_witness(targets, batch, witnessed)
+                targets = raise_to_witness(targets, goals, witnessed)
             current = -F.softplus(self.target_value(batch.states, z)).mean(0)
             advantages = targets.amin(0) - current
         values = -F.softplus(self.value(batch.states, z))
@@ -93,9 +96,9 @@ class GCIVL(Learner):
         shown = {"loss": loss, "mean": values.mean(), "target": targets.mean()}
         return loss, summary("value", {**shown, "advantage": advantages.mean()})
 
-    def actor_loss(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+    def actor_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """Advantage-weighted regression: imitate what led closer."""
-        goals = batch.actor_goals
+        goals = batch.goals[ACTOR]
         z = self.condition(batch.states, goals)
         with torch.no_grad():
             next_z = self.condition(batch.next_states, goals)
@@ -107,7 +110,7 @@ class GCIVL(Learner):
         shown = {"loss": loss, "weight": weights.mean(), "likelihood": likelihood.mean()}
         return loss, summary("actor", shown)
 
-    def losses(self, batch: BatchTensors) -> tuple[Tensor, Metrics]:
+    def losses(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """The value's loss and the actor's."""
         value_loss, value_metrics = self.value_loss(batch)
         actor_loss, actor_metrics = self.actor_loss(batch)
@@ -117,7 +120,8 @@ class GCIVL(Learner):
         """Let the target follow."""
         follow(self.target_value, self.value, self.config.target_rate)
 
-    def distance(self, states: Tensor, z: Tensor) -> Tensor:
+    def distance(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
         """Steps that the value stands for."""
+        z = self.conditioner(states, goals, masks)
         values = -F.softplus(self.value(states, z)).mean(0)
         return steps_of_value(values, self.config.discount)

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from goalsets.learners.base import BatchTensors
+from goalsets.relabel.batch import Goals
 
 
 def value_of_steps(steps: Tensor, discount: float) -> Tensor:
@@ -25,24 +25,24 @@ def steps_of_value(values: Tensor, discount: float) -> Tensor:
     return torch.log(inside) / math.log(discount)
 
 
-def backed_up(batch: BatchTensors, next_values: Tensor, cost: float, discount: float) -> Tensor:
-    """The one-step target under the batch's labels, `[..., B]`.
+def backed_up(goals: Goals[Tensor], next_values: Tensor, cost: float, discount: float) -> Tensor:
+    """The one-step target under the goals' labels, `[..., B]`.
 
         y = 0                        if s_t is at the goal,
         y = cost                     if s_{t+1} is,
         y = cost + γ V̄(s_{t+1})      otherwise.
 
     Args:
-        batch: Gives the labels.
+        goals: Give the labels.
         next_values: `[..., B]`, V̄(s_{t+1}).
         cost: The (negative) reward of a step.
         discount: γ.
     """
-    after = torch.where(batch.next_at_goal, 0.0, discount * next_values)
-    return torch.where(batch.at_goal, 0.0, cost + after)
+    after = torch.where(goals.next_at_goal, 0.0, discount * next_values)
+    return torch.where(goals.at_goal, 0.0, cost + after)
 
 
-def raise_to_witness(targets: Tensor, batch: BatchTensors, witnessed: Tensor) -> Tensor:
+def raise_to_witness(targets: Tensor, goals: Goals[Tensor], witnessed: Tensor) -> Tensor:
     """Floor targets where the data itself shows the way.
 
     A goal k steps ahead on the same trajectory was reached in k steps: its value is at least that
@@ -50,10 +50,10 @@ def raise_to_witness(targets: Tensor, batch: BatchTensors, witnessed: Tensor) ->
 
     Args:
         targets: `[..., B]`.
-        batch: Gives the steps; negative where the goal lies elsewhere.
+        goals: Give the steps; negative where a goal lies elsewhere.
         witnessed: `[B]`, the value of those steps.
     """
-    ahead = batch.value_goals.steps >= 0
+    ahead = goals.steps >= 0
     return torch.where(ahead, torch.maximum(targets, witnessed), targets)
 
 

@@ -16,13 +16,13 @@ import numpy as np
 
 from goalsets.collect.find import find_store_if_any
 from goalsets.core import GoalSet, GoalsetsError
+from goalsets.core.acting import Policy
 from goalsets.data.store import Store
 from goalsets.envs.tasks import TASKS, Task
-from goalsets.evaluate.ask import check_task, distance_unit, doubts, support
+from goalsets.evaluate.ask import check_task, doubts, support
 from goalsets.play.goal import Shelf
 from goalsets.play.poser import Poser
 from goalsets.play.question import ReadyMade, ready_made
-from goalsets.policy import Policy
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import Run
 
@@ -42,14 +42,9 @@ class Checkpoint:
     step: int
 
     @property
-    def unit(self) -> str:
-        """What its distance counts."""
-        return distance_unit(self.config.learner)
-
-    @property
-    def tells_distance(self) -> bool:
-        """Whether its learner predicts distances at all."""
-        return self.config.learner != "gcbc"
+    def unit(self) -> str | None:
+        """What its distance counts; None if it predicts none."""
+        return self.policy.distance_unit
 
     def __str__(self) -> str:
         """Speak of it, with how it was trained."""
@@ -89,7 +84,7 @@ class Setup:
         warnings = [
             f"{checkpoint.name}: {doubt}" if len(self.checkpoints) > 1 else doubt
             for checkpoint in self.checkpoints
-            for doubt in doubts(goals, checkpoint.config, seen)
+            for doubt in doubts(goals, checkpoint.policy, seen)
         ]
         return Support(text, tuple(dict.fromkeys(warnings)))
 

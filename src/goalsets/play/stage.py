@@ -61,6 +61,8 @@ class Stage:
         self.reached_at: int | None = None
         """The first step in the goal set since it was asked for; latched."""
         self._curves: dict[Query, deque[float]] = {}
+        self._rng = np.random.default_rng(0)
+        self._memory = checkpoint.policy.reset()
 
     def start(self, task_id: int, seed: int) -> None:
         """Start an episode; the question stays. A world that cannot start is built anew."""
@@ -72,6 +74,8 @@ class Stage:
         self.frames.clear()
         self.frames.append(self.world.frame())
         self.steps = 0
+        self._rng = np.random.default_rng(seed)
+        self._memory = self.checkpoint.policy.reset()
         self._forget()
 
     def ask(self, goals: GoalSet) -> None:
@@ -83,7 +87,10 @@ class Stage:
         """Let the policy act once, and judge what came of it."""
         assert self.goals is not None
         seen = self.world.observation
-        self.world.step(self.checkpoint.policy.act(seen, self.goals.reference, self.goals.query))
+        act = self.checkpoint.policy.act
+        self.world.step(
+            act(seen, self.goals.reference, self.goals.query, rng=self._rng, memory=self._memory)
+        )
         self.steps += 1
         self.frames.append(self.world.frame())
         self._judge()

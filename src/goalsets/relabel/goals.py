@@ -7,6 +7,7 @@ near futures and keeps far ones possible (paper, appendix "Data Sampling and Rel
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,7 +23,7 @@ RANDOM = -1
 
 
 class StateSource(Protocol):
-    """Where random states come from: `Trajectories`, or a `Window` of them."""
+    """Where random states come from."""
 
     def draw_states(self, count: int, rng: np.random.Generator) -> Rows:
         """Draw states uniformly: their rows."""
@@ -30,7 +31,7 @@ class StateSource(Protocol):
 
 
 @dataclass(frozen=True)
-class GoalSampler:
+class GoalMixture:
     """A mixture of current, future and random states; the probabilities are normalised."""
 
     p_current: float = 0.2
@@ -39,10 +40,12 @@ class GoalSampler:
     """The goal is a later state of the same trajectory."""
     p_random: float = 0.3
     """The goal is any state of the data."""
-    horizon: int = 200
-    """H: how far ahead a future goal may be."""
+    horizon: int | None = None
+    """H: how far ahead a future goal may be; the run's H_max unless given."""
     exponent: float = 2.0
     """α: how much near futures are preferred."""
+    labels: bool = False
+    """Whether states are labeled that are at their goals already."""
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -51,11 +54,15 @@ class GoalSampler:
             raise GoalsetsError(
                 f"goal probabilities must be 0 or more and not sum to 0, got {shares}."
             )
-        if self.horizon < 1 or self.exponent <= 0:
+        if (self.horizon is not None and self.horizon < 1) or self.exponent <= 0:
             raise GoalsetsError(
                 "future goals need horizon >= 1 and exponent > 0, got "
                 f"{self.horizon} and {self.exponent}."
             )
+
+    def within(self, horizon: int) -> GoalMixture:
+        """This mixture with a horizon, unless it has its own."""
+        return self if self.horizon is not None else dataclasses.replace(self, horizon=horizon)
 
     def sample(
         self, rows: Rows, ends: Rows, source: StateSource, rng: np.random.Generator
@@ -73,6 +80,8 @@ class GoalSampler:
             The goals' rows, and the steps to them along the trajectory: 0 for the current state,
             `RANDOM` for a state that lies elsewhere.
         """
+        if self.horizon is None:
+            raise GoalsetsError("future goals need a horizon: ask `within` for one.")
         count = len(rows)
         total = self.p_current + self.p_future + self.p_random
         kind = rng.random(count) * total
@@ -88,7 +97,7 @@ class GoalSampler:
         return goals, steps
 
 
-VALUE_GOALS = GoalSampler()
+VALUE_GOALS = GoalMixture(labels=True)
 """The paper's mixture for values and critics."""
-ACTOR_GOALS = GoalSampler(p_current=0.0, p_future=1.0, p_random=0.0)
+ACTOR_GOALS = GoalMixture(p_current=0.0, p_future=1.0, p_random=0.0)
 """The paper's mixture for actors: the future only."""

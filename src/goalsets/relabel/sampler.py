@@ -3,51 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import StateLayout
-from goalsets.data.trajectories import Trajectories
-from goalsets.data.window import Window
-from goalsets.relabel.goals import ACTOR_GOALS, VALUE_GOALS, GoalSampler, Rows
-from goalsets.relabel.labels import Candidates, Flags, Floats, Labels, PredicateLabels
-from goalsets.relabel.queries import Masks, QueryDistribution
+from goalsets.relabel.batch import Batch, BatchSpec, Goals
+from goalsets.relabel.goals import Rows
+from goalsets.relabel.labels import Candidates, Floats, Labels, PredicateLabels
+from goalsets.relabel.queries import QueryDistribution
+
+Arrays = NDArray[Any]
 
 
-@dataclass(frozen=True)
-class Goals:
-    """A goal set for each transition of a batch."""
+class RowSource(Protocol):
+    """Standardised data that batches are drawn from: `goalsets.data.trajectories.Trajectories`."""
 
-    references: Floats
-    """`[B, D]`."""
-    masks: Masks
-    """`[B, D]`: the queries."""
-    steps: Rows
-    """`[B]`: steps to the reference along the trajectory, or -1 where it lies elsewhere."""
+    def draw_transitions(self, count: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
+        """Draw transitions: their rows, and the last row of each one's episode."""
+        ...
 
+    def draw_states(self, count: int, rng: np.random.Generator) -> Rows:
+        """Draw states: their rows."""
+        ...
 
-@dataclass(frozen=True)
-class Batch:
-    """Relabeled transitions. States and actions are standardised.
+    def states(self, rows: Rows) -> Floats:
+        """The states `[B, D]` at rows."""
+        ...
 
-    The same transitions serve values and actors, each with goals of their own.
-    """
+    def taken_actions(self, rows: Rows) -> Floats:
+        """The actions `[B, A]` that were taken at rows."""
+        ...
 
-    states: Floats
-    """`[B, D]`."""
-    actions: Floats
-    """`[B, A]`."""
-    next_states: Floats
-    """`[B, D]`."""
-    value_goals: Goals
-    """For values and critics: current, future and random goals."""
-    actor_goals: Goals
-    """For actors: future goals."""
-    at_goal: Flags
-    """`[B]`: c_{g,q}(s_t) under the value goals."""
-    next_at_goal: Flags
-    """`[B]`: c_{g,q}(s_{t+1}) under the value goals."""
+    def advance(self, count: int) -> None:
+        """Hear that a batch of `count` transitions was drawn."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -72,66 +63,61 @@ class Sampler:
     """Draws relabeled batches.
 
     Attributes:
-        trajectories: The data, standardised.
+        source: The data, standardised.
         layout: The layout of its states.
         queries: Which variables matter.
-        value_goals: Goals for values and critics. None for learners without: the batch then has
-            the actor's goals in their place and no labels, and they cost nothing.
-        actor_goals: Goals for actors.
+        spec: What the learner wants.
+        horizon: H_max, for mixtures of goals that have no horizon of their own.
         labels: What counts as being at a goal.
-        window: Draw from a window of data that is larger than memory.
     """
 
-    trajectories: Trajectories
+    source: RowSource
     layout: StateLayout
     queries: QueryDistribution
-    value_goals: GoalSampler | None = VALUE_GOALS
-    actor_goals: GoalSampler = ACTOR_GOALS
+    spec: BatchSpec
+    horizon: int = 200
     labels: Labels = field(default_factory=PredicateLabels)
-    window: Window | None = None
 
-    def sample(self, batch_size: int, rng: Generators) -> Batch:
+    def sample(self, batch_size: int, rng: Generators) -> Batch[Arrays]:
         """Draw a batch."""
-        source = self.trajectories if self.window is None else self.window
+        source, spec = self.source, self.spec
         rows, ends = source.draw_transitions(batch_size, rng.goals)
-        samplers = (
-            [self.actor_goals]
-            if self.value_goals is None
-            else [
-                self.value_goals,
-                self.actor_goals,
-            ]
-        )
-        drawn = [sampler.sample(rows, ends, source, rng.goals) for sampler in samplers]
+        drawn = [
+            mixture.within(self.horizon).sample(rows, ends, source, rng.goals)
+            for mixture in spec.goals.values()
+        ]
         # One draw for all: a distribution's fixed costs are paid once.
         masks = self.queries.sample(self.layout, len(drawn) * batch_size, rng.queries)
-        observations = self.trajectories.observations
-        # `take` copies whole rows, where indexing with an array goes number by number.
-        states, next_states = observations.take(rows, 0), observations.take(rows + 1, 0)
-        goals = [
-            Goals(observations.take(goal_rows, 0), part, steps)
-            for (goal_rows, steps), part in zip(drawn, np.split(masks, len(drawn)), strict=True)
-        ]
-        at_goal = next_at_goal = np.zeros(batch_size, np.bool_)
-        if self.value_goals is not None:
-            at_goal = self._label(states, goals[0], rows, drawn[0][0])
-            next_at_goal = self._label(next_states, goals[0], rows + 1, drawn[0][0])
-        batch = Batch(
-            states=states,
-            actions=self.trajectories.actions.take(rows, 0),
-            next_states=next_states,
-            value_goals=goals[0],
-            actor_goals=goals[-1],
-            at_goal=at_goal,
-            next_at_goal=next_at_goal,
-        )
-        if self.window is not None:
-            self.window.advance(batch_size)
-        return batch
+        states, next_states = source.states(rows), source.states(rows + 1)
+        goals: dict[str, Goals[Arrays]] = {}
+        for (name, mixture), (goal_rows, steps), own in zip(
+            spec.goals.items(), drawn, np.split(masks, len(drawn)), strict=True
+        ):
+            references = source.states(goal_rows)
+            labels = None
+            if mixture.labels:
+                labels = (
+                    self._label(Candidates(states, references, own, rows, goal_rows)),
+                    self._label(Candidates(next_states, references, own, rows + 1, goal_rows)),
+                )
+            goals[name] = Goals(references, own, steps, labels)
+        actions, taken = self._actions(rows, ends)
+        later = {k: source.states(np.minimum(rows + k, ends)) for k in spec.later}
+        source.advance(batch_size)
+        return Batch(states, actions, next_states, goals, later, taken)
 
-    def _label(
-        self, states: Floats, goals: Goals, rows: Rows, goal_rows: Rows
-    ) -> NDArray[np.bool_]:
-        return self.labels.at_goal(
-            Candidates(states, goals.references, goals.masks, rows, goal_rows)
-        )
+    def _label(self, candidates: Candidates) -> NDArray[np.bool_]:
+        return self.labels.at_goal(candidates)
+
+    def _actions(self, rows: Rows, ends: Rows) -> tuple[Floats, NDArray[np.bool_] | None]:
+        """The actions of transitions; of several, those after an episode's end are not taken."""
+        if self.spec.actions == 1:
+            return self.source.taken_actions(rows), None
+        places = rows[:, None] + np.arange(self.spec.actions)
+        taken = places < ends[:, None]
+        # What is not taken repeats the last action that was: it is there to be ignored.
+        actions = [
+            self.source.taken_actions(np.minimum(rows + k, ends - 1))
+            for k in range(self.spec.actions)
+        ]
+        return np.stack(actions, axis=1), taken

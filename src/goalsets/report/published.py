@@ -7,6 +7,7 @@ import functools
 from dataclasses import dataclass
 from importlib import resources
 
+from goalsets.condition import CONDITIONERS
 from goalsets.relabel.queries import SCHEMES
 
 FULL_STATE, ORACLE = "her-full", "her-task"
@@ -47,6 +48,11 @@ def ordered_schemes() -> list[str]:
     """The paper's schemes as its table has them, then ours."""
     paper = published_schemes()
     return paper + sorted(set(SCHEMES) - set(paper))
+
+
+def answers_queries(scheme: str) -> bool:
+    """Whether policies of a scheme can be asked different questions."""
+    return CONDITIONERS[SCHEMES[scheme].conditioning].hears_queries
 
 
 def published_tasks() -> list[str]:

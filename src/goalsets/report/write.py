@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal
 
 from goalsets.core import GoalsetsError
-from goalsets.relabel.queries import SCHEMES
 from goalsets.report.aggregate import aggregate_table
 from goalsets.report.collect import Note, collect
 from goalsets.report.figures import curves, distances, dumbbell, gains, landscapes, pictures
@@ -18,7 +17,7 @@ from goalsets.report.figures.predicates import draw_predicates
 from goalsets.report.main_table import main_table
 from goalsets.report.page import Report, Section, write_html, write_markdown
 from goalsets.report.paired import paired_table, pairs
-from goalsets.report.published import ordered_schemes
+from goalsets.report.published import FULL_STATE, ORACLE, answers_queries, ordered_schemes
 from goalsets.report.results import Results, gather
 from goalsets.report.suites import gather_suites, predicate_table
 from goalsets.report.tables import Table
@@ -49,10 +48,10 @@ class Options:
             raise GoalsetsError(f"last must be 1 or more, got {self.last}.")
         if not 0 <= self.since <= 1:
             raise GoalsetsError(f"since must be from 0 to 1, got {self.since:g}.")
-        if self.scheme is not None and SCHEMES[self.scheme].conditioning != "goal-set":
+        if self.scheme is not None and not answers_queries(self.scheme):
             raise GoalsetsError(
-                f"scheme must be one that answers queries, got {self.scheme!r}: her-full and "
-                "her-task are always drawn beside it."
+                f"scheme must be one that answers queries, got {self.scheme!r}: "
+                f"{FULL_STATE} and {ORACLE} are always drawn beside it."
             )
 
 
@@ -134,7 +133,7 @@ def _sections(
             "When goal sets help",
             "What an oracle projection gains over full states, and what goal sets gain.",
             _there(gains.draw_gains(results, scheme)),
-            f"No task has her-full, her-task and {scheme} of one learner.",
+            f"No task has {FULL_STATE}, {ORACLE} and {scheme} of one learner.",
         ),
         Section(
             "Distances and values",
@@ -153,7 +152,7 @@ def _sections(
             "Paired tests",
             "Schemes against full-state relabeling, episode by episode.",
             _there(paired),
-            "No two runs of one learner, task and seed share episodes with her-full.",
+            f"No two runs of one learner, task and seed share episodes with {FULL_STATE}.",
         ),
         Section("The tasks", "What the robots see.", drawn, "No pictures."),
     ]
@@ -163,7 +162,7 @@ def _scheme(results: Results, options: Options) -> str:
     """The GS-HER scheme of figures that show one."""
     if options.scheme is not None:
         return options.scheme
-    ours = [s for s in ordered_schemes() if SCHEMES[s].conditioning == "goal-set"]
+    ours = [s for s in ordered_schemes() if answers_queries(s)]
     used = {cell.scheme for cell in results.cells.values()}
     return next((scheme for scheme in ours if scheme in used), ours[0])
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
-from torch import nn
 
-from goalsets.condition import FullConditioner, GoalSetConditioner, TaskConditioner
-from goalsets.core import Query, StateLayout
-from goalsets.data.normaliser import Normaliser
+from goalsets.condition import CONDITIONERS
 from goalsets.learners import LEARNERS, Learner, Problem
 from goalsets.relabel.queries import SCHEMES
 from goalsets.runs.config import TrainConfig
@@ -29,8 +25,9 @@ def make_learner(config: TrainConfig, frame: Frame, bank: torch.Tensor | None = 
     # Weights are the only thing drawn from torch's global generator, and only here.
     with torch.random.fork_rng():
         torch.manual_seed(config.seed)
-        conditioner = _make_conditioner(config, frame.layout, bank)
-        low, high = _action_bounds(config, frame.normaliser)
+        conditioning = CONDITIONERS[SCHEMES[config.scheme].conditioning]
+        conditioner = conditioning.make(frame.layout, config.fill, bank)
+        low, high = _action_bounds(config, frame)
         problem = Problem(
             state_dim=frame.layout.dim,
             action_dim=len(frame.normaliser.action_mean),
@@ -47,24 +44,12 @@ def placeholder_bank(config: TrainConfig, frame: Frame) -> torch.Tensor | None:
     return None if config.fill != "random" else torch.zeros(BANK_STATES, frame.layout.dim)
 
 
-def _make_conditioner(
-    config: TrainConfig, layout: StateLayout, bank: torch.Tensor | None
-) -> nn.Module:
-    kind = SCHEMES[config.scheme].conditioning
-    if kind == "full":
-        return FullConditioner(layout.dim)
-    if kind == "task":
-        return TaskConditioner(Query.parse("task", layout).indices)
-    return GoalSetConditioner(layout.dim, config.fill, bank)
-
-
-def _action_bounds(
-    config: TrainConfig, normaliser: Normaliser
-) -> tuple[torch.Tensor, torch.Tensor]:
-    ones = np.ones_like(normaliser.action_mean)
+def _action_bounds(config: TrainConfig, frame: Frame) -> tuple[torch.Tensor, torch.Tensor]:
+    """The smallest and largest actions, standardised."""
     if config.clamp == "environment":
-        return (
-            torch.from_numpy(normaliser.actions(-ones)),
-            torch.from_numpy(normaliser.actions(ones)),
+        actions = frame.normaliser.actions
+        return torch.from_numpy(actions(frame.bounds.low)), torch.from_numpy(
+            actions(frame.bounds.high)
         )
-    return torch.from_numpy(-ones), torch.from_numpy(ones)
+    ones = torch.ones(len(frame.normaliser.action_mean))
+    return -ones, ones

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from goalsets.core import StateLayout
+from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 
 
@@ -16,3 +17,5 @@ class Frame:
     normaliser: Normaliser
     horizon: int
     """H_max."""
+    bounds: Bounds
+    """Of actions, in the data's own units."""

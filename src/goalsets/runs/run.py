@@ -2,7 +2,7 @@
 
 config.json               the resolved configuration, and the version of its format
 layout.json               what the state's coordinates mean
-frame.safetensors         the normaliser, and the horizon
+frame.safetensors         the normaliser, the actions' bounds, and the horizon
 data.json                 the data's fingerprint and size
 checkpoint.safetensors    what it takes to go on training
 weights/step-4000.safetensors   what it takes to act, at moments worth keeping
@@ -28,10 +28,11 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from goalsets.core import GoalsetsError, read_layout, write_layout
+from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.store import Store
-from goalsets.learners import Learner
-from goalsets.policy import Policy
+from goalsets.learners import LEARNERS, Learner
+from goalsets.policy import TrainedPolicy
 from goalsets.runs.build import make_learner, placeholder_bank
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.frame import Frame
@@ -45,6 +46,7 @@ BANK = "bank.safetensors"
 WEIGHTS = "weights"
 """The directory of the weights that were kept."""
 _LAYOUT, _FRAME = "layout.json", "frame.safetensors"
+_LOW, _HIGH = "action_low", "action_high"
 
 
 class RunError(GoalsetsError):
@@ -75,6 +77,7 @@ class Run:
             write_layout(frame.layout, path / _LAYOUT)
             (path / DATA).write_text(json.dumps(data, indent=2), encoding="utf-8")
             fields = dataclasses.asdict(frame.normaliser)
+            fields |= {_LOW: frame.bounds.low, _HIGH: frame.bounds.high}
             tensors = {name: torch.from_numpy(value) for name, value in fields.items()}
             save_file(tensors, path / _FRAME, {"horizon": str(frame.horizon)})
             # Last: a directory with a configuration is a run.
@@ -93,7 +96,9 @@ class Run:
             with safe_open(path / _FRAME, framework="np") as file:
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 horizon = int(file.metadata()["horizon"])
-            frame = Frame(read_layout(path / _LAYOUT), Normaliser(**arrays), horizon)
+            ones = Bounds.plus_minus_one(len(arrays["action_mean"]))  # of runs that are older
+            bounds = Bounds(arrays.pop(_LOW, ones.low), arrays.pop(_HIGH, ones.high))
+            frame = Frame(read_layout(path / _LAYOUT), Normaliser(**arrays), horizon, bounds)
         except GoalsetsError as error:
             raise RunError(f"the run directory {path} cannot be read: {error}") from None
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
@@ -115,6 +120,11 @@ class Run:
                 f"{self.path} is another run: {'; '.join(found)}. Continue it with its own "
                 "settings, or choose another --output."
             )
+
+    @property
+    def distance_unit(self) -> str | None:
+        """What its policy's distance counts; None if its learner learns none."""
+        return LEARNERS[self.config.learner].distance_unit
 
     @property
     def shipped(self) -> bool:
@@ -150,7 +160,7 @@ class Run:
         path.parent.mkdir(exist_ok=True)
         save_weights(path, learner, progress)
 
-    def load(self, step: int | None = None) -> tuple[Policy, Progress]:
+    def load(self, step: int | None = None) -> tuple[TrainedPolicy, Progress]:
         """The policy at a step whose weights were kept, or at the latest checkpoint."""
         if step is None and self.shipped:
             step = self.steps[-1]
@@ -162,7 +172,8 @@ class Run:
         bank = placeholder_bank(self.config, self.frame)
         learner = make_learner(self.config, self.frame, bank)
         progress = load_weights(path, learner)
-        return Policy(learner, self.frame.layout, self.frame.normaliser), progress
+        frame = self.frame
+        return TrainedPolicy(learner, frame.layout, frame.normaliser, frame.bounds), progress
 
     def add_evaluation(self, record: Mapping[str, Any]) -> None:
         """Append a line to the evaluations, whole or not at all."""
@@ -216,7 +227,7 @@ def read_evaluations(run: Path) -> tuple[list[dict[str, Any]], list[int]]:
     return records, damaged
 
 
-def load(run: str | Path, step: int | None = None) -> Policy:
+def load(run: str | Path, step: int | None = None) -> TrainedPolicy:
     """Load a trained policy.
 
     Args:

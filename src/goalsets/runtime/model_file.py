@@ -151,6 +151,9 @@ def _understand(data: bytes, path: Path) -> ModelFile:
             f"expected inputs {', '.join(INPUTS)} and outputs {ACTION} and perhaps {DISTANCE}, got "
             f"{', '.join(inputs) or 'none'} and {', '.join(declared) or 'none'}."
         )
+    missing = [key for key in (LAYOUT_KEY, CARD_KEY) if key not in metadata]
+    if missing:
+        raise ModelFileError(f"it has no {missing[0]!r}: it was cut short, or is another's.")
     layout, card = json.loads(metadata[LAYOUT_KEY]), json.loads(metadata[CARD_KEY])
     if not isinstance(layout, dict) or not isinstance(card, dict):
         raise ModelFileError("its layout and its card must be JSON objects.")

@@ -1,4 +1,4 @@
-"""RuntimePolicy: an exported policy that answers questions, as `goalsets.policy.Policy` does."""
+"""RuntimePolicy: an exported policy that answers questions, as the original does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalsets.core import GoalsetsError, Query, StateLayout
-from goalsets.core.inputs import Asked, InputReader, Question
+from goalsets.core.acting import ActionQueue, Memory
+from goalsets.core.inputs import Asked, InputReader, QueryLike
 from goalsets.runtime.model_file import (
     ACTION,
     DISTANCE,
@@ -23,10 +24,11 @@ from goalsets.runtime.model_file import (
 )
 
 Floats = NDArray[np.float32]
+Masks = NDArray[np.bool_]
 
 
 class RuntimePolicy:
-    """Acts towards goal sets, and tells how far they are.
+    """An exported policy as a `goalsets.core.acting.Policy`.
 
     Args:
         file: The exported policy.
@@ -38,6 +40,9 @@ class RuntimePolicy:
         self._file = file
         self._threads = threads
         self._actor = _Network(file, ACTION, threads)
+        self._reader = InputReader(file.layout)
+        self._heard = _read_heard(file)
+        self._executed = _read_count(file, "executed") if _read_count(file, "chunk") > 1 else 0
 
     @property
     def layout(self) -> StateLayout:
@@ -49,22 +54,58 @@ class RuntimePolicy:
         """What was trained, on what, and how well it did."""
         return self._file.card
 
-    def act(self, observation: ArrayLike, goal: ArrayLike, query: Question) -> Floats:
-        """Choose actions with the arguments of `goalsets.policy.Policy.act`: `[A]` or `[B, A]`."""
-        return self._actor(observation, goal, query)
+    @property
+    def answers(self) -> str:
+        """What it answers, for people."""
+        return str(self.card.get("answers", "any question"))
 
-    def distance(self, observation: ArrayLike, goal: ArrayLike, query: Question) -> Floats:
-        """Predict how far the goal set is, `[]` or `[B]`; not every learner can tell.
+    @property
+    def distance_unit(self) -> str | None:
+        """What its distance counts; None if it learns none."""
+        return str(self.card.get("distance", "steps")) if DISTANCE in self._file.outputs else None
 
-        `card["distance"]` says what it counts.
-        """
+    def hears(self, query: QueryLike) -> Masks:
+        """Which coordinates of a goal it is shown when it is asked this: `[D]` or `[B, D]`."""
+        masks = self._reader.mask(query)
+        return masks if self._heard is None else np.broadcast_to(self._heard, masks.shape)
+
+    def reset(self) -> Memory | None:
+        """A memory for a new episode; None for policies that need none."""
+        return ActionQueue(self._executed) if self._executed else None
+
+    def act(
+        self,
+        observation: ArrayLike,
+        goal: ArrayLike,
+        query: QueryLike,
+        *,
+        rng: np.random.Generator | None = None,
+        memory: Memory | None = None,
+    ) -> Floats:
+        """Choose actions `[A]` or `[B, A]`: see `goalsets.core.acting.Policy.act`."""
+        if not self._executed:
+            return self._actor(observation, goal, query)
+        asked = self._reader.read(observation, goal, query)
+        states, goals, masks = asked.each_row()
+        queue = memory if memory is not None else ActionQueue(self._executed)
+        found = queue.next(
+            goals,
+            self.hears(masks),
+            lambda rows: self._actor(states[rows], goals[rows], masks[rows]),
+        )
+        return found[0] if asked.single else found
+
+    def distance(self, observation: ArrayLike, goal: ArrayLike, query: QueryLike) -> Floats:
+        """Predict how far the goal set is, `[]` or `[B]`, in `distance_unit`."""
         return self._ruler(observation, goal, query)
 
     @functools.cached_property
     def _ruler(self) -> _Network:
         if DISTANCE not in self._file.outputs:
             learner = str(self.card.get("learner", "the learner")).upper()
-            raise GoalsetsError(f"{learner} learns no distance: ask GCDL, GCIVL, GCIQL or CRL.")
+            raise GoalsetsError(
+                f"{learner} learns no distance: ask a policy of a learner with a value."
+            )
         return _Network(self._file, DISTANCE, self._threads)
 
 
@@ -79,6 +120,36 @@ def load(path: str | Path, threads: int = 1) -> RuntimePolicy:
         threads: To compute with.
     """
     return RuntimePolicy(read_model_file(path), threads)
+
+
+def _read_heard(file: ModelFile) -> Masks | None:
+    """The coordinates that the policy is shown whatever is asked; None if the query decides."""
+    told, dim = file.card.get("hears"), file.layout.dim
+    if told is None:
+        return None
+    indices = told if isinstance(told, list) else [-1]
+    if not all(type(index) is int and 0 <= index < dim for index in indices):
+        raise ModelFileError(
+            f"{file.path} is refused: its card says that it hears {told!r}, expected "
+            f"coordinates from 0 to {dim - 1}."
+        )
+    mask = np.zeros(dim, dtype=np.bool_)
+    mask[indices] = True
+    return mask
+
+
+def _read_count(file: ModelFile, key: str) -> int:
+    """A number of actions from the card; files that are older decide one at a time."""
+    told = file.card.get(key, 1)
+    if type(told) is not int or not 1 <= told <= _MOST_ACTIONS:
+        raise ModelFileError(
+            f"{file.path} is refused: its card has {key} {told!r}, expected a whole number from 1 "
+            f"to {_MOST_ACTIONS}."
+        )
+    return told
+
+
+_MOST_ACTIONS = 1_000
 
 
 class _Network:
@@ -111,7 +182,7 @@ class _Network:
         self._question: str | Query | None = None
         """Whose mask is in `_mask`."""
 
-    def __call__(self, observation: ArrayLike, goal: ArrayLike, query: Question) -> Floats:
+    def __call__(self, observation: ArrayLike, goal: ArrayLike, query: QueryLike) -> Floats:
         """The output for one row without a batch dimension, or for each of many."""
         if not self._free.acquire(blocking=False):  # another thread has the arrays
             return self._answer_many(self._reader.read(observation, goal, query))

@@ -138,7 +138,7 @@ def _add_questions(app: FastAPI, state: State) -> None:
                 "query": str(query),
                 "action": actions.tolist(),
                 "distance": None if far is None else far.tolist(),
-                "doubts": questions.say_doubts(model, goal, query),
+                "doubts": questions.say_doubts(model, query),
             }
         )
 

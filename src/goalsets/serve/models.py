@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from goalsets.core import GoalsetsError, Query, StateLayout, layout_to_dict
 from goalsets.core.errors import suggest
-from goalsets.evaluate.ask import distance_unit
-from goalsets.policy import Policy
-from goalsets.relabel.queries import SCHEMES
+from goalsets.policy import TrainedPolicy
 from goalsets.runs.run import Run
 from goalsets.serve.errors import ServeError, invalid
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-_ANSWERS: Mapping[str, str] = {
-    "full": "tries to match the whole goal state, whatever is asked",
-    "task": "the task's own question, whatever is asked",
-    "goal-set": "any question",
-}
 _QUERIES = 256
 """Questions remembered for each model: clients ask the same few again and again."""
 
@@ -35,7 +26,7 @@ class Model:
 
     name: str
     run: Run
-    policy: Policy
+    policy: TrainedPolicy
     step: int
     seconds: float
     """Of training."""
@@ -44,21 +35,6 @@ class Model:
     def layout(self) -> StateLayout:
         """What its states mean."""
         return self.policy.layout
-
-    @property
-    def conditioning(self) -> str:
-        """What its networks are shown of a question."""
-        return SCHEMES[self.run.config.scheme].conditioning
-
-    @functools.cached_property
-    def has_distance(self) -> bool:
-        """Whether its learner can tell how far a goal set is: it is asked once."""
-        origin = np.zeros(self.layout.dim, dtype=np.float32)
-        try:
-            self.policy.distance(origin, origin, Query.all(self.layout).mask)
-        except GoalsetsError:
-            return False
-        return True
 
     def query(self, text: str) -> Query:
         """Read a question; the last few are remembered."""
@@ -79,11 +55,11 @@ class Model:
             "learner": config.learner,
             "scheme": config.scheme,
             "step": self.step,
-            "answers": _ANSWERS[self.conditioning],
+            "answers": self.policy.answers,
             "state_dim": layout.dim,
             "action_dim": len(self.run.frame.normaliser.action_mean),
             "horizon": self.run.frame.horizon,
-            "distance": distance_unit(config.learner) if self.has_distance else None,
+            "distance": self.policy.distance_unit,
             "layout": layout_to_dict(layout),
             "vocabulary": list(layout.vocabulary),
             "questions": {**named, **layout.aliases},

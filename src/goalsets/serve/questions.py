@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalSet, Group, Query, StateLayout
+from goalsets.core.acting import Memory
 from goalsets.core.errors import suggest
-from goalsets.evaluate.ask import doubts
+from goalsets.evaluate.ask import doubts_of_hearing
 from goalsets.serve.errors import invalid
 from goalsets.serve.models import Model
 
@@ -89,7 +90,8 @@ def read_goal(
         indices = list(group.indices)
         reference[indices] = _read_group(group, values, model.layout)
         given[indices] = True
-    _check_given(given, _shown(query, model) if shown is None else shown, query, model)
+    needed = query.mask | model.policy.hears(query) if shown is None else shown
+    _check_given(given, needed, query, model)
     return reference
 
 
@@ -109,15 +111,6 @@ def _read_group(
     return row
 
 
-def _shown(query: Query, model: Model) -> Masks:
-    """Which coordinates of a goal the policy is shown when it is asked this question."""
-    if model.conditioning == "full":
-        return np.ones(model.layout.dim, dtype=np.bool_)
-    if model.conditioning == "task":
-        return query.mask | model.query("task").mask
-    return query.mask
-
-
 def _check_given(given: Masks, shown: Masks, query: Query, model: Model) -> None:
     layout = model.layout
     missing = np.flatnonzero(shown & ~given)
@@ -131,15 +124,20 @@ def _check_given(given: Masks, shown: Masks, query: Query, model: Model) -> None
 
 
 def act(
-    model: Model, observation: Floats, goal: Floats, query: Query, distance: bool
+    model: Model,
+    observation: Floats,
+    goal: Floats,
+    query: Query,
+    distance: bool,
+    memory: Memory | None = None,
 ) -> tuple[NDArray[np.float32], Any]:
     """Choose actions `[A]` or `[B, A]`, and predict distances if they are wanted."""
-    if distance and not model.has_distance:
+    if distance and model.policy.distance_unit is None:
         raise invalid(f"{model.run.config.learner} learns no distance: ask without it.")
     _check_pairs(observation, goal)
     # A mask, not the query: a policy remembers every query it is asked, and strangers ask here.
     with np.errstate(over="ignore", invalid="ignore"):
-        actions = model.policy.act(observation, goal, query.mask)
+        actions = model.policy.act(observation, goal, query.mask, memory=memory)
         far = model.policy.distance(observation, goal, query.mask) if distance else None
     if not np.isfinite(actions).all() or (far is not None and not np.isfinite(far).all()):
         raise invalid(
@@ -174,13 +172,9 @@ def _term(found: Any, layout: StateLayout) -> dict[str, Any]:  # noqa: ANN401 - 
     }
 
 
-def say_doubts(model: Model, goal: Floats, query: Query) -> list[str]:
+def say_doubts(model: Model, query: Query) -> list[str]:
     """What somebody should know before they trust this policy with this question."""
-    if model.conditioning == "goal-set":
-        return []
-    # The reference is only carried along; the tolerances do not matter to whether it is heard.
-    reference = goal if goal.ndim == 1 else goal[0]
-    return doubts(GoalSet(reference, query, epsilon=0.0), model.run.config, None)
+    return doubts_of_hearing(query, model.policy)
 
 
 def _check_pairs(states: Floats, goals: Floats) -> None:

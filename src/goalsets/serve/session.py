@@ -26,6 +26,7 @@ from fastapi import WebSocket, WebSocketDisconnect
 from pydantic import ValidationError
 
 from goalsets.core import GoalSet, GoalsetsError, Query
+from goalsets.core.acting import Memory
 from goalsets.serve import questions
 from goalsets.serve.door import encode
 from goalsets.serve.errors import ServeError, as_serve_error, error_body, invalid
@@ -62,6 +63,8 @@ class Question:
     """Judges whether the goal is reached; None where a tolerance is not known."""
     distance: bool
     doubts: tuple[str, ...]
+    memory: Memory | None
+    """What the policy remembers since the question was asked."""
 
 
 class Session:
@@ -148,7 +151,9 @@ class Session:
         model = question.model
         state = questions.read_states("observation", message.observation, model.layout)
         start = time.perf_counter()
-        action, far = questions.act(model, state, question.goal, question.query, question.distance)
+        action, far = questions.act(
+            model, state, question.goal, question.query, question.distance, question.memory
+        )
         seconds = time.perf_counter() - start
         self._state.metrics.count_actions(model.name, "session", 1, seconds)
         answer: dict[str, Any] = {"type": "act", "action": action.tolist(), "reached": None}
@@ -187,15 +192,16 @@ class Session:
         if message.tolerances:
             query = query.with_tolerances(message.tolerances)
         distance = message.distance if message.distance is not None else bool(old and old.distance)
-        if distance and not model.has_distance:
+        if distance and model.policy.distance_unit is None:
             raise invalid(f"{model.run.config.learner} learns no distance: ask without it.")
-        doubts = questions.say_doubts(model, goal, query)
+        doubts = questions.say_doubts(model, query)
         try:
             goals = GoalSet(goal, query)
         except GoalsetsError as error:
             goals = None
             doubts = [*doubts, f"whether the goal is reached cannot be judged: {error}"]
-        return Question(model, told, goal, query, goals, distance, tuple(doubts))
+        memory = model.policy.reset()
+        return Question(model, told, goal, query, goals, distance, tuple(doubts), memory)
 
 
 def _read(text: str) -> Ask | Observe:

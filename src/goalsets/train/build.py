@@ -7,31 +7,30 @@ import torch
 
 from goalsets.data.trajectories import Trajectories
 from goalsets.learners import LEARNERS
-from goalsets.relabel.goals import GoalSampler
+from goalsets.relabel.batch import Batch
 from goalsets.relabel.labels import IdentityLabels, Labels, PredicateLabels, TermLabels
 from goalsets.relabel.queries import QUERY_DISTRIBUTIONS, SCHEMES
-from goalsets.relabel.sampler import Batch, Generators, Sampler
+from goalsets.relabel.sampler import Arrays, Generators, RowSource, Sampler
 from goalsets.runs.build import BANK_STATES
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.frame import Frame
 
 
-def make_sampler(config: TrainConfig, frame: Frame, data: Trajectories) -> Sampler:
-    """Create the sampler over standardised trajectories."""
-    mixture = LEARNERS[config.learner].value_mixture
+def make_sampler(config: TrainConfig, frame: Frame, data: RowSource) -> Sampler:
+    """Create the sampler over standardised data."""
     return Sampler(
-        trajectories=data,
+        source=data,
         layout=frame.layout,
         queries=QUERY_DISTRIBUTIONS[SCHEMES[config.scheme].queries](),
-        value_goals=None if mixture is None else GoalSampler(*mixture, horizon=frame.horizon),
-        actor_goals=GoalSampler(0.0, 1.0, 0.0, horizon=frame.horizon),
+        spec=LEARNERS[config.learner].batch_spec(config.learner_config()),
+        horizon=frame.horizon,
         labels=_make_labels(config, frame),
     )
 
 
 def draw_held_out(
     config: TrainConfig, frame: Frame, held_out: Trajectories, size: int = 2048
-) -> Batch | None:
+) -> Batch[Arrays] | None:
     """Draw relabeled transitions from episodes that are not trained on, if there are any.
 
     They are drawn once: what changes in their metrics is then the learner.

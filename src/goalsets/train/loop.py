@@ -10,10 +10,9 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from goalsets.condition import GoalSetConditioner
 from goalsets.core import GoalsetsError
-from goalsets.learners import BatchTensors, Learner
-from goalsets.relabel.sampler import Batch, Generators, Sampler
+from goalsets.learners import Batch, Learner
+from goalsets.relabel.sampler import Arrays, Generators, Sampler
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.weights import CHECKPOINT, Progress
 from goalsets.train.checkpoint import load_checkpoint, save_checkpoint
@@ -57,22 +56,17 @@ class Trainer:
         log_every: int = 100,
         checkpoint_every: int = 2_000,
         device: torch.device | str = "cpu",
-        held_out: Batch | None = None,
+        held_out: Batch[Arrays] | None = None,
     ) -> None:
         """Create the optimiser and, where there is a checkpoint, go back to it."""
         self.config, self.learner, self.sampler = config, learner.to(device), sampler
         self.device = device
         self.directory, self.logs = directory, logs
         self.log_every, self.checkpoint_every = log_every, checkpoint_every
-        self.held_out = None if held_out is None else BatchTensors.of(held_out, device)
+        self.held_out = None if held_out is None else self._tensors(held_out)
         self.rng = Generators.from_seed(config.seed)
-        self.parameters = [p for p in learner.parameters() if p.requires_grad]
-        self.optimiser = torch.optim.AdamW(
-            self.parameters,
-            lr=config.learning_rate,
-            weight_decay=config.weight_decay,
-            fused=True,  # one pass over all weights: a quarter of a small step otherwise
-        )
+        self.optimiser = make_optimiser(config, learner)
+        self.parameters = [p for group in self.optimiser.param_groups for p in group["params"]]
         self.progress = Progress(0, 0.0)
         if directory is not None and (directory / CHECKPOINT).exists():
             self.progress = load_checkpoint(
@@ -143,12 +137,15 @@ class Trainer:
         loss.backward()
         return self.descend(loss, metrics)
 
-    def draw(self) -> BatchTensors:
+    def draw(self) -> Batch[torch.Tensor]:
         """Draw the batch of the step that comes."""
         self._schedule()
-        if isinstance(self.learner.conditioner, GoalSetConditioner):
-            self.learner.conditioner.reseed((self.config.seed << 40) + self.progress.step)
-        return BatchTensors.of(self.sampler.sample(self.config.batch_size, self.rng), self.device)
+        self.learner.conditioner.reseed((self.config.seed << 40) + self.progress.step)
+        return self._tensors(self.sampler.sample(self.config.batch_size, self.rng))
+
+    def _tensors(self, batch: Batch[Arrays]) -> Batch[torch.Tensor]:
+        """Arrays as tensors; on the CPU they share their memory."""
+        return batch.map(lambda array: torch.from_numpy(array).to(self.device))
 
     def descend(
         self, loss: torch.Tensor, metrics: dict[str, torch.Tensor]
@@ -172,8 +169,9 @@ class Trainer:
         """Set the learning rate of the step that comes; it depends on nothing but the step."""
         if self.config.schedule == "cosine":
             done = self.progress.step / self.config.steps
+            rate = self.config.learning_rate * 0.5 * (1 + math.cos(math.pi * done))
             for group in self.optimiser.param_groups:
-                group["lr"] = self.config.learning_rate * 0.5 * (1 + math.cos(math.pi * done))
+                group["lr"] = rate * group["rate"]
 
     def _clip(self) -> torch.Tensor:
         """Clip gradients, together or each network's by itself; return the norm before."""
@@ -204,3 +202,18 @@ class Trainer:
             self.directory.mkdir(parents=True, exist_ok=True)
             path = self.directory / CHECKPOINT
             save_checkpoint(path, self.learner, self.optimiser, self.rng, self.progress)
+
+
+def make_optimiser(config: TrainConfig, learner: Learner) -> torch.optim.AdamW:
+    """AdamW over the groups of parameters that a learner declares."""
+    groups = [
+        {
+            "params": list(group.parameters),
+            "rate": group.rate,
+            "lr": config.learning_rate * group.rate,
+            "weight_decay": config.weight_decay if group.decayed else 0.0,
+        }
+        for group in learner.parameter_groups()
+    ]
+    # One pass over all weights: a quarter of a small step otherwise.
+    return torch.optim.AdamW(groups, fused=True)

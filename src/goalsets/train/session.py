@@ -10,6 +10,7 @@ from typing import Protocol
 import torch
 
 from goalsets.core import GoalsetsError, StateLayout
+from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.store import Store
 from goalsets.data.trajectories import Trajectories
@@ -180,7 +181,13 @@ def make_frame(config: TrainConfig, store: Store) -> Frame:
         )
     if store.train.num_transitions < 1:
         raise GoalsetsError(f"{store.path} has no transitions to train on.")
-    return Frame(layout, Normaliser.fit(store.train), horizon)
+    normaliser = Normaliser.fit(store.train)
+    bounds = (
+        Bounds.seen_in(store.train)
+        if task is None
+        else Bounds.plus_minus_one(len(normaliser.action_mean))
+    )
+    return Frame(layout, normaliser, horizon, bounds)
 
 
 def _check_fits(store: Store, layout: StateLayout) -> None:

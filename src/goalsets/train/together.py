@@ -19,8 +19,7 @@ from torch import Tensor, nn
 
 from goalsets.core import GoalsetsError
 from goalsets.data.store import Store
-from goalsets.learners import BatchTensors, Learner
-from goalsets.learners.base import GoalTensors
+from goalsets.learners import Batch, Learner
 from goalsets.nets import plain_graph
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import Run
@@ -54,8 +53,10 @@ class Stack:
 
     def step(self) -> list[dict[str, Tensor]]:
         """Take one gradient step of each, and return what there is to log of each."""
-        batches = [_flat(trainer.draw()) for trainer in self.trainers]
-        batch = tuple(torch.stack(parts) for parts in zip(*batches, strict=True))
+        drawn = [trainer.draw() for trainer in self.trainers]
+        self._template.form = drawn[0]
+        parts = zip(*(batch.arrays() for batch in drawn), strict=True)
+        batch = [torch.stack(part) for part in parts]
         with plain_graph():
             every = torch.func.vmap(torch.func.grad(self._loss, has_aux=True))
             gradients, (losses, metrics) = every(self._trained, self._fixed, batch)
@@ -71,7 +72,7 @@ class Stack:
         return found
 
     def _loss(
-        self, trained: dict[str, Tensor], fixed: dict[str, Tensor], batch: tuple[Tensor, ...]
+        self, trained: dict[str, Tensor], fixed: dict[str, Tensor], batch: list[Tensor]
     ) -> tuple[Tensor, tuple[Tensor, dict[str, Tensor]]]:
         loss, metrics = torch.func.functional_call(self._template, (trained, fixed), (batch,))
         return loss, (loss.detach(), metrics)
@@ -83,9 +84,12 @@ class _Losses(nn.Module):
     def __init__(self, learner: Learner) -> None:
         super().__init__()
         self.learner = learner
+        self.form: Batch[Tensor] | None = None
+        """Any batch: it tells which tensor is what."""
 
-    def forward(self, batch: tuple[Tensor, ...]) -> tuple[Tensor, dict[str, Tensor]]:
-        return self.learner.losses(_whole(batch))
+    def forward(self, batch: list[Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+        assert self.form is not None
+        return self.learner.losses(self.form.replaced(batch))
 
 
 def train_together(
@@ -214,22 +218,3 @@ def _of(stop: Stop, index: int, trainer: Trainer) -> Callable[[], bool]:
 
 def _tensors(learner: Learner) -> dict[str, Tensor]:
     return {**dict(learner.named_parameters()), **dict(learner.named_buffers())}
-
-
-def _flat(batch: BatchTensors) -> tuple[Tensor, ...]:
-    value, actor = batch.value_goals, batch.actor_goals
-    return (
-        batch.states,
-        batch.actions,
-        batch.next_states,
-        *(value.references, value.masks, value.steps),
-        *(actor.references, actor.masks, actor.steps),
-        batch.at_goal,
-        batch.next_at_goal,
-    )
-
-
-def _whole(parts: tuple[Tensor, ...]) -> BatchTensors:
-    states, actions, next_states, *goals, at_goal, next_at_goal = parts
-    value, actor = GoalTensors(*goals[:3]), GoalTensors(*goals[3:])
-    return BatchTensors(states, actions, next_states, value, actor, at_goal, next_at_goal)

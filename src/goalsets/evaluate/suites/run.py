@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from goalsets.core import Query
+from goalsets.core.acting import Policy
 from goalsets.evaluate.rollout import EpisodeSpec, roll_out
 from goalsets.evaluate.stats import Rate
 from goalsets.evaluate.suites.suite import Suite, SuiteEpisode
-from goalsets.relabel.queries import SCHEMES
 from goalsets.runs.run import Run
 from goalsets.workers import silence
 
@@ -55,8 +55,9 @@ def run_suite(  # noqa: PLR0913 - the flags of a command
             f"note: {run.path} was trained on other data than that of the suite, whose references "
             "may not be held out from it."
         )
-    progress = run.load(step)[1]
-    asked = [e for e in chosen if reason_not_asked(run, suite, e.predicate) is None]
+    policy, progress = run.load(step)
+    reasons = {name: reason_not_asked(policy, suite, name) for name in suite.questions}
+    asked = [e for e in chosen if reasons[e.predicate] is None]
     outcomes = {} if again else known_outcomes(run, suite, progress.step)
     # Two predicates may ask the same: their episode is one.
     todo = dict.fromkeys(suite.spec(e) for e in asked if _key(e) not in outcomes)
@@ -75,7 +76,7 @@ def run_suite(  # noqa: PLR0913 - the flags of a command
         "training_seconds": round(progress.seconds, 2),
         "evaluation_seconds": round(time.perf_counter() - start, 2),
         "by_predicate": {
-            name: _predicate_record(run, suite, name, chosen, outcomes)
+            name: _predicate_record(reasons[name], suite, name, chosen, outcomes)
             for name in suite.questions
             if not only or name in only
         },
@@ -85,19 +86,16 @@ def run_suite(  # noqa: PLR0913 - the flags of a command
     return record
 
 
-def reason_not_asked(run: Run, suite: Suite, predicate: str) -> str | None:
-    """Why a run cannot be asked a predicate; None where it can.
+def reason_not_asked(policy: Policy, suite: Suite, predicate: str) -> str | None:
+    """Why a policy cannot be asked a predicate; None where it can.
 
-    HER-Full is shown the full reference and judged by the predicate. HER-Task is shown only the
-    task's coordinates: any question but its own would need another training.
+    One that is shown more of the reference than the question asks for is judged by the question.
+    One that is not shown all of it would need another training.
     """
-    layout = run.frame.layout
-    if SCHEMES[run.config.scheme].conditioning != "task":
+    query = Query.parse(suite.questions[predicate].query, policy.layout)
+    if not (query.mask & ~policy.hears(query)).any():
         return None
-    own = Query.parse("task", layout)
-    if Query.parse(suite.questions[predicate].query, layout) == own:
-        return None
-    return f"{run.config.scheme} answers only its own question, '{own}'"
+    return f"it answers {policy.answers}, and is not shown all of '{query}'"
 
 
 def known_outcomes(run: Run, suite: Suite, step: int) -> dict[Key, Outcome]:
@@ -120,14 +118,13 @@ def _key(episode: SuiteEpisode) -> Key:
 
 
 def _predicate_record(
-    run: Run,
+    reason: str | None,
     suite: Suite,
     name: str,
     chosen: Sequence[SuiteEpisode],
     outcomes: Mapping[Key, Outcome],
 ) -> dict[str, Any]:
     question = suite.questions[name].query
-    reason = reason_not_asked(run, suite, name)
     if reason is not None:
         return {"query": question, "not_asked": reason}
     own = [e for e in chosen if e.predicate == name]

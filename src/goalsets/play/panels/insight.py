@@ -32,7 +32,7 @@ class InsightPanel:
         self._curves: Any = None
         self._shape: tuple[str, ...] = ()
         with gui.add_folder("Predicted distance to the goal"):
-            if any(c.tells_distance for c in setup.checkpoints):
+            if any(c.unit is not None for c in setup.checkpoints):
                 self._plot_place = gui.add_folder(None)
                 with gui.add_folder("Compare with other questions", expand_by_default=False):
                     for ready in setup.ready:
@@ -73,7 +73,7 @@ class InsightPanel:
         if self._curves is not None:
             self._curves.remove()
         self._shape = labels
-        telling = [c for c in self._desk.setup.checkpoints if c.tells_distance]
+        telling = [c for c in self._desk.setup.checkpoints if c.unit is not None]
         per_stage = len(labels) // len(telling)
         series: list[dict[str, Any]] = [{"label": "step"}]
         for number, label in enumerate(labels):
@@ -85,7 +85,7 @@ class InsightPanel:
                     "width": 2,
                 }
             )
-        unit = " or ".join(dict.fromkeys(checkpoint.unit for checkpoint in telling))
+        unit = " or ".join(dict.fromkeys(str(checkpoint.unit) for checkpoint in telling))
         assert self._plot_place is not None
         with self._plot_place:
             self._curves = self._desk.gui.add_uplot(
@@ -116,7 +116,7 @@ def curves_of(
     length = max(len(curve) for told in found for curve in told)
     curves: dict[str, NDArray[np.float64]] = {}
     for stage, told in zip(show.stages, found, strict=True):
-        if stage.checkpoint.tells_distance:
+        if stage.checkpoint.unit is not None:
             prefix = f"{stage.checkpoint.name}: " if len(show.stages) > 1 else ""
             for (name, _), curve in zip(named, told, strict=True):
                 # A stage that is done stays as it is, while another goes on. (A gap would be no

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from goalsets.evaluate.ask import distance_unit
 from goalsets.evaluate.distance import frame_curves
+from goalsets.learners import LEARNERS
 from goalsets.report import budget
 from goalsets.report.collect import Note, RunRecord
 from goalsets.report.figures.drawing import Drawing, mark
@@ -46,7 +46,11 @@ def gather_distances(
                 curves = [
                     (c["query"], [float(d) for d in c["distances"]]) for c in record["curves"]
                 ]
-                key = (run.task, str(rollout["digest"]), distance_unit(run.config.learner))
+                key = (
+                    run.task,
+                    str(rollout["digest"]),
+                    str(LEARNERS[run.config.learner].distance_unit),
+                )
                 if any(len(values) != int(rollout["steps"]) + 1 for _, values in curves):
                     raise ValueError("a curve is not as long as its rollout")
             except (KeyError, TypeError, ValueError) as error:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError
 from goalsets.envs.tasks import TASKS
-from goalsets.evaluate.ask import distance_unit
 from goalsets.evaluate.landscape import (
     LANDSCAPE,
     Landscape,
@@ -24,10 +23,11 @@ from goalsets.evaluate.landscape import (
     kept_landscape,
     planes_of,
 )
-from goalsets.relabel.queries import SCHEMES
+from goalsets.learners import LEARNERS
 from goalsets.report import budget
 from goalsets.report.collect import Note, RunRecord
 from goalsets.report.figures.drawing import Drawing
+from goalsets.report.published import answers_queries
 from goalsets.report.results import Results
 from goalsets.report.tables import plain_name
 from goalsets.runs.run import WEIGHTS, Run
@@ -79,7 +79,7 @@ def _draw(run: RunRecord, landscape: Landscape) -> Drawing:
     from matplotlib.figure import Figure
 
     planes, asked = planes_of(run.config.task), landscape.queries
-    hears = SCHEMES[run.config.scheme].conditioning == "goal-set"
+    hears = answers_queries(run.config.scheme)
     surfaces = landscape.distances.astype(np.float32)
     shown = np.concatenate(
         [surfaces[row][:, ~plane.walls].ravel() for row, plane in enumerate(planes)]
@@ -98,7 +98,7 @@ def _draw(run: RunRecord, landscape: Landscape) -> Drawing:
                 axis.set_title(f"“{text}”" if hears else f"{run.config.scheme} hears no query")
             axis.set_xlabel(f"x, {plane.unit}")
         axes[row, 0].set_ylabel(f"{plane.label}\ny, {plane.unit}".lstrip("\n"))
-    unit = distance_unit(run.config.learner)
+    unit = LEARNERS[run.config.learner].distance_unit
     figure.colorbar(mesh, ax=axes, label=f"predicted distance ({unit})", shrink=0.85, pad=0.02)
     figure.suptitle(f"{run.config.learner} {run.config.scheme} on {run.task}", fontsize=10)
     return Drawing(

@@ -1,0 +1,121 @@
+"""Batches: relabeled transitions as a learner wants them, as arrays or as tensors.
+
+A learner declares its batch (`BatchSpec`): under which names it wants goals and from which mixture,
+which further states of the trajectory, and how many actions. The sampler reads that, and a batch
+holds just that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar, cast
+
+from goalsets.core import GoalsetsError
+from goalsets.relabel.goals import ACTOR_GOALS, GoalMixture
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+VALUE, ACTOR = "value", "actor"
+"""The names under which values and actors have their goals."""
+
+
+@dataclass(frozen=True)
+class BatchSpec:
+    """What a learner wants to be fed."""
+
+    goals: Mapping[str, GoalMixture] = field(default_factory=lambda: {ACTOR: ACTOR_GOALS})
+    """Goals by name, each with a mixture, a horizon and an exponent of its own."""
+    later: tuple[int, ...] = ()
+    """Further states: for each k the state k steps on, or the episode's last if that is sooner."""
+    actions: int = 1
+    """K: how many actions, from the transition's own on."""
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        if not self.goals:
+            raise GoalsetsError("a batch needs goals under at least one name, got none.")
+        if self.actions < 1 or any(k < 1 for k in self.later):
+            raise GoalsetsError(
+                "a batch needs 1 or more actions and later states 1 or more steps on, got "
+                f"{self.actions} and {list(self.later)}."
+            )
+
+
+@dataclass(frozen=True)
+class Goals(Generic[A]):
+    """A goal set for each transition of a batch."""
+
+    references: A
+    """`[B, D]`."""
+    masks: A
+    """`bool[B, D]`: the queries."""
+    steps: A
+    """`[B]`: steps to the reference along the trajectory, or -1 where it lies elsewhere."""
+    labels: tuple[A, A] | None = None
+    """`bool[B]` each: c_{g,q}(s_t) and c_{g,q}(s_{t+1}); None where nobody asked for them."""
+
+    @property
+    def at_goal(self) -> A:
+        """`bool[B]`: whether s_t belongs to its goal set."""
+        return self._labels[0]
+
+    @property
+    def next_at_goal(self) -> A:
+        """`bool[B]`: whether s_{t+1} does."""
+        return self._labels[1]
+
+    @property
+    def _labels(self) -> tuple[A, A]:
+        if self.labels is None:
+            raise GoalsetsError("these goals have no labels: declare them with labels=True.")
+        return self.labels
+
+
+@dataclass(frozen=True)
+class Batch(Generic[A]):
+    """Relabeled transitions. States and actions are standardised."""
+
+    states: A
+    """`[B, D]`."""
+    actions: A
+    """`[B, A]`, or `[B, K, A]` where several were asked for."""
+    next_states: A
+    """`[B, D]`."""
+    goals: Mapping[str, Goals[A]]
+    """By name. The same transitions serve values and actors, each with goals of their own."""
+    later: Mapping[int, A] = field(default_factory=lambda: MappingProxyType(dict[int, A]()))
+    """`[B, D]` for each k: s_{t+k}, or the episode's last state if that is sooner."""
+    taken: A | None = None
+    """`bool[B, K]`: which of several actions were taken before the episode ended."""
+
+    def map(self, change: Callable[[A], B]) -> Batch[B]:
+        """The same batch with every array changed, such as turned into a tensor."""
+        return self.replaced([change(array) for array in self.arrays()])
+
+    def arrays(self) -> list[A]:
+        """All arrays, in an order that `replaced` knows."""
+        found = [self.states, self.actions, self.next_states]
+        for goals in self.goals.values():
+            found += [goals.references, goals.masks, goals.steps, *(goals.labels or ())]
+        found += list(self.later.values())
+        return found if self.taken is None else [*found, self.taken]
+
+    def replaced(self, arrays: list[B]) -> Batch[B]:
+        """A batch of this form with other arrays, in the order of `arrays`."""
+        rest = iter(arrays)
+        states, actions, next_states = next(rest), next(rest), next(rest)
+        goals = {
+            name: Goals(
+                next(rest),
+                next(rest),
+                next(rest),
+                None if own.labels is None else (next(rest), next(rest)),
+            )
+            for name, own in self.goals.items()
+        }
+        later = {k: next(rest) for k in self.later}
+        taken = None if self.taken is None else next(rest)
+        return Batch(states, actions, next_states, goals, later, cast(Any, taken))
