@@ -37,7 +37,7 @@ def suite(store: Store) -> Suite:
 
 def test_every_shipped_suite_means_something() -> None:
     descriptions = shipped_descriptions()
-    assert len(descriptions) == 6
+    assert descriptions
     for description in descriptions:
         assert description.tasks
         for name in description.tasks:

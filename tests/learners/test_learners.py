@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from goalsets.condition import GoalSetConditioner
-from goalsets.learners import LEARNERS
+from goalsets.learners import LEARNERS, TARGET, Learner
 from tests.learners.small import DIM, SIZE, alone, make, make_batch
 
 
@@ -34,19 +34,48 @@ def test_saving_and_loading_gives_equal_actions(name: str) -> None:
     assert (learner.actor(batch.states, z) == other.actor(batch.states, other_z)).all()
 
 
-@pytest.mark.parametrize("name", ["gcivl", "gciql", "gcdl"])
-def test_targets_follow_slowly(name: str) -> None:
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_distance_is_a_number_for_each_state_and_follows_the_goal(name: str) -> None:
+    """Some learners tell none: they say so by None, whatever they are asked."""
+    learner, batch = make(name).eval(), make_batch()
+    asked = [learner.condition(batch.states, g) for g in (batch.value_goals, batch.actor_goals)]
+    first, second = (learner.distance(batch.states, z) for z in asked)
+    if type(learner).distance is Learner.distance:
+        assert first is second is None
+        return
+    assert first.shape == (SIZE,)
+    assert first.isfinite().all()
+    assert (first != second).any()
+    alone = learner.distance(batch.states[3:4], asked[0][3:4])
+    torch.testing.assert_close(alone, first[3:4], rtol=1e-4, atol=1e-4)
+
+
+def targets_of(learner: Learner) -> list[str]:
+    return [name for name, _ in learner.named_children() if name.startswith(TARGET)]
+
+
+WITH_TARGETS = [name for name in LEARNERS if targets_of(make(name))]
+
+
+def test_some_learners_have_targets() -> None:
+    assert WITH_TARGETS, "the next test would look at nothing"
+
+
+@pytest.mark.parametrize("name", WITH_TARGETS)
+def test_targets_begin_at_their_networks_and_follow_slowly(name: str) -> None:
     learner = make(name, target_rate=0.9)
-    online = learner.critic if name == "gciql" else learner.value
-    target = learner.target_critic if name == "gciql" else learner.target_value
-    before = [p.clone() for p in target.parameters()]
-    with torch.no_grad():
-        for p in online.parameters():
-            p.add_(1.0)
-    learner.after_step()
-    for was, now in zip(before, target.parameters(), strict=True):
-        torch.testing.assert_close(now, was + 0.1)
-        assert not now.requires_grad
+    for target_name in targets_of(learner):
+        target = learner.get_submodule(target_name)
+        online = learner.get_submodule(target_name.removeprefix(TARGET))
+        before = {key: value.clone() for key, value in target.named_parameters()}
+        for key, value in online.named_parameters():
+            assert torch.equal(before[key], value)
+            with torch.no_grad():
+                value.add_(1.0)
+        learner.after_step()
+        for key, now in target.named_parameters():
+            torch.testing.assert_close(now, before[key] + 0.1)
+            assert not now.requires_grad
 
 
 def test_an_ensemble_is_its_members() -> None:
