@@ -83,7 +83,11 @@ def test_run_says_what_it_was_made_from(store: Store, tmp_path: Path) -> None:
 def test_random_fill_comes_back(store: Store, tmp_path: Path) -> None:
     run = train(small(fill="random"), store, tmp_path / "run")
     states = store.validation.observations[:2]
-    assert goalsets.load(run.path).act(states, states[0], "cube_pos").shape == (2, 5)
+    first, again = (goalsets.load(run.path).act(states, states[0], "cube_pos") for _ in range(2))
+    assert first.shape == (2, 5)
+    np.testing.assert_array_equal(first, again)
+    # What it drew from is a part of the run, and not the zeros that make room for it.
+    assert goalsets.load(run.path).learner.conditioner.bank.abs().sum() > 0
 
 
 def test_metrics_go_to_csv_and_tensorboard(store: Store, tmp_path: Path) -> None:
@@ -132,10 +136,14 @@ def test_another_run_is_not_continued(store: Store, tmp_path: Path) -> None:
 
 def test_a_finished_run_continues_to_nothing(store: Store, tmp_path: Path) -> None:
     run = train(small(), store, tmp_path / "run")
-    before = load_file(run.checkpoint)
+    rows, before = (run.path / METRICS).read_text(), load_file(run.checkpoint)
+    run.path.joinpath("weights", "step-12.safetensors").write_bytes(b"not written again")
     train(small(), store, tmp_path / "run", resume=True)
     after = load_file(run.checkpoint)
+    assert before.keys() == after.keys()
     assert all(torch.equal(before[name], after[name]) for name in before)
+    # Training again from the start would end with the same weights: it did not train at all.
+    assert (run.path / METRICS).read_text() == rows
 
 
 COMMAND = "train tabletop-single-v0 --learner gcivl --steps 300 --batch-size 64 --hidden 64 "
