@@ -211,10 +211,6 @@ def test_progress_on_a_terminal(capsys):
     assert "1/10" in capsys.readouterr().out
 
 
-def test_shards_are_a_few_seconds_apart():
-    assert 1.0 <= shards.INTERVAL <= 60.0
-
-
 @pytest.mark.full
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="about kinds of x86 processors")
 def test_the_kind_of_processor_does_not_matter(tmp_path, monkeypatch):

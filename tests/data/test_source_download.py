@@ -151,6 +151,9 @@ def test_a_server_that_ignores_ranges_starts_over(server, tmp_path):
     server.behaviour.ignore_range = True
     server.behaviour.cut_after = [100_000]
     FAST.fetch(f"{server.url}/a", tmp_path / "a", whole)
+    assert [r for _, r in server.behaviour.requests] == [None, "bytes=100000-"]
+    assert (tmp_path / "a").read_bytes() == BODY
+    assert not (tmp_path / "a.part").exists()
 
 
 def test_a_server_that_answers_another_range_is_not_believed(server, tmp_path):

@@ -81,12 +81,16 @@ def check_console(page: Path, body: str) -> None:
         program, *args = shlex.split(command, comments=True)
         if program != "goalsets":
             continue
-        printed = io.StringIO()
+        printed, code = io.StringIO(), None
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            with contextlib.suppress(SystemExit):  # help and errors end so; the text is compared
+            try:
                 main(args)
+            except SystemExit as end:  # help ends so, and errors, which a page may show
+                code = end.code
         if expected.strip():
             compare(page, expected, printed.getvalue())
+        else:
+            assert not code, f"{page.name}: {command}\n{printed.getvalue()}"
 
 
 def compare(page: Path, expected: str, printed: str) -> None:

@@ -15,6 +15,7 @@ from goalsets.core.packing import pack_goal, unpack_goal
 from goalsets.envs.episode_queries import Listed
 from goalsets.envs.goalset_env import ENV_ID, GoalSetEnv, make_goalset_env
 from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.envs.tasks import TASKS
 from goalsets.relabel.queries import Semantic
 
 LAYOUT = tabletop_layout(1)
@@ -25,7 +26,8 @@ STATES = collect(5, 40, seed=0).observations.reshape(-1, LAYOUT.dim)
 def test_gymnasium_finds_nothing_to_complain_of(task: str) -> None:
     """Warnings are errors here: the checker's hints count, too."""
     env = gymnasium.make(ENV_ID, task=task, queries=Semantic())
-    check_env(env.unwrapped)
+    assert isinstance(env.unwrapped, GoalSetEnv)
+    check_env(env.unwrapped)  # it raises what it finds
 
 
 @pytest.mark.full
@@ -36,7 +38,11 @@ def test_gymnasium_accepts_ogbench_tasks(task: str) -> None:
     pytest.importorskip("ogbench")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # OGBench's spaces have no bounds, which is told
-        check_env(gymnasium.make(ENV_ID, task=task).unwrapped, skip_render_check=True)
+        env = gymnasium.make(ENV_ID, task=task)
+        check_env(env.unwrapped, skip_render_check=True)  # it raises what it finds
+        observation, _ = env.reset(seed=0)
+    assert env.observation_space.contains(observation)
+    assert observation["observation"].shape == (TASKS[task].layout.dim,)
 
 
 def test_judgement_is_that_of_goal_sets() -> None:

@@ -57,6 +57,8 @@ def test_maze(near: bool) -> None:
     try:
         picture = draw(task, 64, near=near)
     except GoalsetsError as error:
+        if "OpenGL does not work here" not in str(error):
+            raise
         pytest.skip(str(error))
     assert picture.shape == (64, 64, 3)
     assert picture.std() > 10

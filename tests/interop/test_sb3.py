@@ -143,9 +143,13 @@ def test_a_model_trains_saves_and_loads(tmp_path: Path) -> None:
     model.save_replay_buffer(tmp_path / "buffer")
     again = SAC.load(tmp_path / "model", env=DummyVecEnv([make]))
     again.load_replay_buffer(tmp_path / "buffer", truncate_last_traj=False)
-    again.learn(20, reset_num_timesteps=False)
+    assert again.replay_buffer.size() == model.replay_buffer.size() == 130
     observation, _ = make().reset(seed=0)
-    assert again.predict(observation, deterministic=True)[0].shape == (5,)
+    saved, loaded = (m.predict(observation, deterministic=True)[0] for m in (model, again))
+    assert loaded.shape == (5,)
+    np.testing.assert_array_equal(loaded, saved)
+    again.learn(20, reset_num_timesteps=False)
+    assert (again.predict(observation, deterministic=True)[0] != saved).any(), "it did not learn"
 
 
 @pytest.mark.slow

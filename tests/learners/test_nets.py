@@ -45,10 +45,18 @@ def test_frozen_weights_get_no_gradient() -> None:
     assert all(p.grad is None for p in mlp.parameters())
 
 
-def test_an_input_that_needs_no_gradient_costs_none() -> None:
+def test_weights_learn_the_same_whether_or_not_the_input_needs_a_gradient() -> None:
     mlp = MLP(2, 4, 3, layers=1, hidden=8)
-    mlp(torch.randn(1, 6, 4)).sum().backward()
-    assert all(p.grad is not None for p in mlp.parameters())
+    x = torch.randn(1, 6, 4)
+    wanted = torch.randn(2, 6, 3)
+    weights = list(mlp.parameters())
+    plain = torch.autograd.grad((mlp(x) * wanted).sum(), weights)
+    watched = x.clone().requires_grad_()
+    with_input = torch.autograd.grad((mlp(watched) * wanted).sum(), [watched, *weights])[1:]
+    assert len(plain) == len(weights) > 0
+    for left, right in zip(plain, with_input, strict=True):
+        torch.testing.assert_close(left, right)
+        assert left.abs().sum() > 0
 
 
 @pytest.mark.parametrize("ensemble", [1, 2])

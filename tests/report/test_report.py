@@ -101,7 +101,9 @@ def test_report(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert sources
     assert all(source.startswith(("data:image", "#")) for source in sources)
     assert page.count("<img") == len({n for n in names if n.endswith(".png")})
-    for picture_name in re.findall(r"!\[.*\]\((.*)\)", (output / "report.md").read_text()):
+    pictures = re.findall(r"!\[.*\]\((.*)\)", (output / "report.md").read_text())
+    assert len(pictures) == page.count("<img")
+    for picture_name in pictures:
         assert (output / picture_name).exists()
     captions = re.findall(r"^\*(.{60,})\*$", (output / "report.md").read_text(), re.MULTILINE)
     assert len(captions) > 8
@@ -153,6 +155,7 @@ def check_labels(drawing: Drawing) -> None:
         for text in drawing.figure.findobj(Text)
         if text.get_text().strip() and text.get_visible() and _drawn(text, drawing)
     ]
+    assert texts, f"{drawing.name} has no words"
     boxes = [text.get_window_extent(renderer) for text in texts]
     width, height = drawing.figure.bbox.width, drawing.figure.bbox.height
     for text, box in zip(texts, boxes, strict=True):
@@ -197,10 +200,14 @@ def test_pictures_that_cannot_be_drawn_are_noted(
 def test_a_run_without_weights_has_no_landscape(runs: Path, tmp_path: Path) -> None:
     light = shutil.copytree(runs / "table", tmp_path / "light")
     (light / "checkpoint.safetensors").unlink()
-    assert not write(light, tmp_path / "kept").notes[1:]  # the weights that were kept will do
+    kept = write(light, tmp_path / "kept")  # the weights that were kept will do
+    assert not any("landscape" in note.reason for note in kept.notes)
+    drawn = f"figures/landscape-{TABLE}-gcdl-gs-blockwise.png"
+    assert drawn in files(tmp_path / "kept")
     shutil.rmtree(light / "weights")
     report = write(light, tmp_path / "out")
     assert any("no landscape: it has neither weights" in note.reason for note in report.notes)
+    assert drawn not in files(tmp_path / "out")
 
 
 @pytest.mark.full

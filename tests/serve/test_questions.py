@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from goalsets import GoalSet, GoalsetsError, Query
+from goalsets.core.inputs import InputReader
 from goalsets.data.store import Store
 from goalsets.runs.run import Run
 from goalsets.serve import questions
@@ -115,10 +116,11 @@ def test_questions_are_remembered_within_bounds(model: Model) -> None:
     assert model._read_query.cache_info().currsize <= 256
     # Nor does the policy itself remember what strangers asked.
     state = np.zeros(18)
-    remembered = len(vars(model.policy).get("_masks", ()))
+    (reader,) = (part for part in vars(model.policy).values() if isinstance(part, InputReader))
+    remembered = len(reader._masks)
     for i in range(20):
         questions.act(model, state, state, model.query(f"eff_pos:{i}"), distance=False)
-    assert len(vars(model.policy).get("_masks", ())) == remembered
+    assert len(reader._masks) == remembered
 
 
 def test_names_of_models(robot: Run, tmp_path) -> None:

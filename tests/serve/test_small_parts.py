@@ -17,7 +17,10 @@ TOKEN = "0123456789abcdef"
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "::1", "localhost"])
 def test_this_machine_needs_no_token(host: str) -> None:
-    Guard(host, None)
+    guard = Guard(host, None)
+    guard.check("/v1/act", [(b"host", b"localhost:8000")])
+    with pytest.raises(ServeError, match="called localhost"):
+        guard.check("/v1/act", [(b"host", b"robot.local:8000")])
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.7", "robot.local", ""])

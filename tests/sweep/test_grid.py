@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from goalsets.learners import LEARNERS
+from goalsets.report.published import published_predicates, published_scores
 from goalsets.runs.presets import resolve
 from goalsets.sweep.files import parse_sweep, read_sweep, shipped_sweeps, write_sweep
 from goalsets.sweep.grid import Evaluation, Job, SuiteChoice, Sweep, SweepError
 from tests.sweep.conftest import TASK, small
 
 
-def test_the_papers_table_has_800_runs() -> None:
-    sweep = shipped_sweeps()["paper-main"]
-    jobs = sweep.jobs()
-    assert len({job.name for job in jobs}) == len(jobs) == 800
-    assert {job.config.learner for job in jobs} == set(LEARNERS)
-    assert {job.config.steps for job in jobs} == {200_000}
-    config = jobs[0].config
-    assert sweep.pace_of(config).marks(config.steps)[-3:] == [160_000, 180_000, 200_000]
+def cells(jobs: Sequence[Job]) -> Counter[tuple[str, str, str]]:
+    return Counter((job.config.learner, job.config.task, job.config.scheme) for job in jobs)
+
+
+def test_the_papers_sweeps_have_the_cells_of_its_tables_with_five_seeds() -> None:
+    main, predicates = (
+        shipped_sweeps()[name].jobs() for name in ("paper-main", "paper-predicates")
+    )
+    assert cells(main) == dict.fromkeys(published_scores(), 5)
+    assert cells(predicates) == dict.fromkeys((cell[:3] for cell in published_predicates()), 5)
+    assert len({job.name for job in main}) == len(main)
     # A sweep that is stopped early has whole seeds, and not whole tasks.
-    assert {job.config.seed for job in jobs[:160]} == {0}
-    assert len(shipped_sweeps()["paper-predicates"].jobs()) == 15
+    assert {job.config.seed for job in main[: len(published_scores())]} == {0}
+
+
+def test_the_papers_scores_are_means_of_the_last_three_evaluations() -> None:
+    sweep = shipped_sweeps()["paper-main"]
+    assert sweep.evaluation.last == 3
+    for job in sweep.jobs():
+        marks = sweep.pace_of(job.config).marks(job.config.steps)
+        assert marks[-1] == job.config.steps
+        assert len(marks) >= sweep.evaluation.last
 
 
 def test_names_follow_from_the_configuration_alone() -> None:

@@ -53,6 +53,7 @@ def test_measuring_changes_nothing(learner: str, store: Store, tmp_path: Path) -
 def test_every_metric_of_a_loss_is_there(learner: str, store: Store, tmp_path: Path) -> None:
     row = last_row(train(small(learner=learner), store, tmp_path / "run"))
     trained_on = {name for name in row if "/" in name and not name.startswith(HELD_OUT)}
+    assert trained_on
     assert {HELD_OUT + name for name in trained_on} <= row.keys()
     assert float(row[HELD_OUT + "loss"]) != float(row["loss"])
 

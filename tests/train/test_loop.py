@@ -132,7 +132,15 @@ def test_schemes_start_from_the_same_batches() -> None:
 
 @pytest.mark.parametrize("fill", ["learned", "zero", "random"])
 def test_every_fill_trains(fill: str) -> None:
-    make_trainer(config(fill=fill, steps=2), None).run()
+    trainer = make_trainer(config(fill=fill, steps=2), None)
+    before = weights(trainer)
+    trainer.run()
+    after = weights(trainer)
+    changed = {name for name, value in before.items() if not torch.equal(value, after[name])}
+    fills = {name for name in before if name.startswith("conditioner.")}
+    assert all(value.isfinite().all() for value in after.values())
+    assert changed >= {name for name, _ in trainer.learner.actor.named_parameters(prefix="actor")}
+    assert changed & fills == (fills if fill == "learned" else set())
 
 
 def test_learning_lowers_the_loss() -> None:

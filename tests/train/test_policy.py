@@ -9,6 +9,7 @@ from goalsets import GoalsetsError, Query
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.learners import LEARNERS
 from goalsets.policy import TrainedPolicy
 from tests.train.test_loop import config, make_trainer
 
@@ -57,12 +58,18 @@ def test_a_query_for_each_row() -> None:
     np.testing.assert_allclose(both[1], policy.act(STATES[0], STATES[9], "ee_pos"), atol=1e-5)
 
 
-@pytest.mark.parametrize("learner", ["gcdl", "gcivl", "gciql"])
-def test_distance(learner: str) -> None:
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_distance_is_the_learners(learner: str) -> None:
     policy = make_policy(learner)
-    steps = policy.distance(STATES, STATES[-1], "cube_pos")
-    assert steps.shape == (21,)
-    assert (steps >= 0).all()
+    if policy.distance_unit is None:
+        with pytest.raises(GoalsetsError, match=f"{type(policy.learner).__name__} learns no"):
+            policy.distance(STATES, STATES[-1], "cube_pos")
+        return
+    many = policy.distance(STATES, STATES[-1], "cube_pos")
+    one = policy.distance(STATES[7], STATES[-1], "cube_pos")
+    assert many.shape == (21,)
+    assert one == pytest.approx(many[7], rel=1e-4, abs=1e-4)
+    assert (many != policy.distance(STATES, STATES[-1], "ee_pos")).any()
 
 
 def test_errors() -> None:

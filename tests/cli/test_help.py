@@ -1,0 +1,125 @@
+"""Help: each command tells every option that it takes, in the words of its own docstring.
+
+How a line is broken is the library's affair, so texts are compared without their line breaks.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import re
+import textwrap
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from goalsets import cli
+from goalsets.cli.sweep_status import status
+from goalsets.cli.tasks import show
+from goalsets.data.sources import SOURCES
+
+GROUPS = {"data": cli._data_verbs(), "suite": cli._suite_verbs()}
+COMMANDS: dict[str, Callable[..., Any]] = {
+    **{verb: function for verb, function in cli._verbs().items() if verb not in GROUPS},
+    **{f"{group} {verb}": f for group, verbs in GROUPS.items() for verb, f in verbs.items()},
+    "tasks show": show,
+    "sweep status": status,
+    **{f"data import {name}": source for name, source in SOURCES.items()},
+}
+
+
+@pytest.fixture
+def ask_help(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str], str]:
+    """What a command prints when it is asked for help, in one line."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+
+    def ask(command: str) -> str:
+        with pytest.raises(SystemExit) as stop:
+            cli.main([*command.split(), "--help"])
+        assert stop.value.code == 0
+        printed = capsys.readouterr()
+        assert printed.err == ""
+        return joined(printed.out)
+
+    return ask
+
+
+def joined(text: str) -> str:
+    return " ".join(text.split())
+
+
+def purpose(function: Callable[..., Any]) -> str:
+    """The docstring above its sections, which start with a word and a colon alone on a line."""
+    return joined(re.split(r"^\w+:$", inspect.getdoc(function) or "", flags=re.MULTILINE)[0])
+
+
+def described(function: Callable[..., Any]) -> dict[str, str]:
+    """Each argument with what the docstring says of it."""
+    section = (inspect.getdoc(function) or "").partition("\nArgs:\n")[2]
+    parts = re.split(r"^(\w+): ", textwrap.dedent(section), flags=re.MULTILINE)[1:]
+    return {name: joined(text) for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def described_fields(kind: type) -> dict[str, str]:
+    """Each field of a dataclass that one may set, with the docstring under it."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+    assert isinstance(tree, ast.ClassDef)
+    told = {}
+    for line, below in zip(tree.body, tree.body[1:], strict=False):
+        if isinstance(line, ast.AnnAssign) and isinstance(below, ast.Expr):
+            told[ast.unparse(line.target)] = joined(ast.literal_eval(below.value))
+    return {f.name: told.get(f.name, "") for f in dataclasses.fields(kind) if f.init}
+
+
+def options(function: Callable[..., Any]) -> Iterator[tuple[str, str]]:
+    """The names of all options, and what is said of each; no name where it is but a heading."""
+    kinds = typing.get_type_hints(function)
+    told = described_fields(function) if isinstance(function, type) else described(function)
+    names = told if isinstance(function, type) else inspect.signature(function).parameters
+    for name in names:
+        says, kind = told.get(name, ""), kinds[name]
+        assert says, f"{function.__name__} does not say what {name} is"
+        # One may set the fields of a dataclass; of several dataclasses, one chooses first.
+        if any(map(dataclasses.is_dataclass, (kind, *typing.get_args(kind)))):
+            yield "", says
+            if isinstance(kind, type):
+                yield from options(kind)
+        else:
+            yield name, says
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_tells_every_option_in_the_words_of_its_docstring(
+    command: str, ask_help: Callable[[str], str]
+) -> None:
+    function, text = COMMANDS[command], ask_help(command)
+    assert purpose(function), "it does not say what it is for"
+    assert purpose(function) in text
+    for name, says in options(function):
+        # An option, a switch that is on, or a place by itself; then what it takes, and what it is.
+        flag = rf"(--(no-)?{name.replace('_', '-')}|\b{name.upper()}\b)" if name else ""
+        assert re.search(rf"{flag}.{{0,60}} {re.escape(says)}", text), f"no {name}: {says}"
+
+
+@pytest.mark.parametrize("group", ["", *GROUPS])
+def test_help_lists_every_command_with_what_it_is_for(
+    group: str, ask_help: Callable[[str], str]
+) -> None:
+    text = ask_help(group)
+    verbs = GROUPS.get(group) or cli._verbs()
+    assert f"{{{','.join(verbs)}}}" in text
+    for verb, function in verbs.items():
+        assert f"• {verb} {purpose(function)}" in text
+
+
+def test_help_of_an_import_lists_the_sources(ask_help: Callable[[str], str]) -> None:
+    text = ask_help("data import")
+    for name, source in SOURCES.items():
+        assert f"• {name} {purpose(source)}" in text
