@@ -21,7 +21,6 @@ from goalsets.core import GoalsetsError
 from goalsets.data.store import Store
 from goalsets.learners import BatchTensors, Learner
 from goalsets.learners.base import GoalTensors
-from goalsets.nets import plain_graph
 from goalsets.train.config import TrainConfig
 from goalsets.train.loop import DivergedError, StoppedError, Trainer
 from goalsets.train.run import Run
@@ -56,9 +55,8 @@ class Stack:
         """Take one gradient step of each, and return what there is to log of each."""
         batches = [_flat(trainer.draw()) for trainer in self.trainers]
         batch = tuple(torch.stack(parts) for parts in zip(*batches, strict=True))
-        with plain_graph():
-            every = torch.func.vmap(torch.func.grad(self._loss, has_aux=True))
-            gradients, (losses, metrics) = every(self._trained, self._fixed, batch)
+        every = torch.func.vmap(torch.func.grad(self._loss, has_aux=True))
+        gradients, (losses, metrics) = every(self._trained, self._fixed, batch)
         found: list[dict[str, Tensor]] = []
         for index, trainer in enumerate(self.trainers):
             for name, parameter in _tensors(trainer.learner).items():
