@@ -12,11 +12,9 @@ its weights, which is what an actor that climbs a critic needs.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import torch
@@ -28,25 +26,6 @@ from torch.nn import functional as F
 HIDDEN = 256
 GOAL_LAYERS = 2
 TRUNK_LAYERS = 4
-
-
-_plain_graph = False
-
-
-@contextlib.contextmanager
-def plain_graph() -> Iterator[None]:
-    """Leave gradients to autograd inside: slower, and open to the transforms of `torch.func`."""
-    global _plain_graph  # noqa: PLW0603 - it is for a block of code, as gradients themselves are
-    before, _plain_graph = _plain_graph, True
-    try:
-        yield
-    finally:
-        _plain_graph = before
-
-
-def has_plain_graph() -> bool:
-    """Whether we are inside `plain_graph`."""
-    return _plain_graph
 
 
 class Dense(nn.Module):
@@ -81,67 +60,11 @@ class MLP(nn.Module):
     def forward(self, x: Tensor, frozen: bool = False) -> Tensor:
         """`[E or 1, B, in]` gives `[E, B, out]`."""
         weights = [p.detach() if frozen else p for p in self.parameters()]
-        if torch.is_grad_enabled() and not _plain_graph:
-            return _Chain.apply(x, *weights)  # pyright: ignore[reportReturnType]
+        if len(x) < len(weights[0]):  # one input goes to all networks
+            x = x.expand(len(weights[0]), -1, -1)
         for weight, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
-            x = _affine(x, weight, bias)
-            # Without a graph, nobody needs what went in.
-            x = F.gelu(x) if _plain_graph else torch.ops.aten.gelu_(x)
-        return _affine(x, *weights[-2:])
-
-
-class _Chain(torch.autograd.Function):
-    """All layers of an `MLP` as one node of the graph.
-
-    Autograd would give the same gradients. It would also multiply narrow outputs in the slow order
-    (a head with one output cost as much as a fifth of a hidden layer), and write every gradient of
-    a GELU to new memory.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, *weights: Tensor) -> Tensor:  # noqa: ANN401
-        inputs, before = [x], list[Tensor]()
-        for weight, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
-            before.append(_affine(inputs[-1], weight, bias))
-            inputs.append(F.gelu(before[-1]))
-        ctx.save_for_backward(*weights[::2], *inputs, *before)
-        return _affine(inputs[-1], *weights[-2:])
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
-        saved, count = ctx.saved_tensors, (len(ctx.saved_tensors) + 1) // 3
-        weights, inputs, before = saved[:count], saved[count : 2 * count], saved[2 * count :]
-        grad, found = grads[0], list[Tensor | None]()
-        for layer in reversed(range(count)):
-            trained = ctx.needs_input_grad[1 + 2 * layer]
-            found.append(grad.sum(1, keepdim=True) if trained else None)
-            found.append(torch.bmm(grad.mT, _expand(inputs[layer], grad)) if trained else None)
-            if layer == 0 and not ctx.needs_input_grad[0]:
-                return None, *reversed(found)
-            grad = _through(grad, weights[layer])
-            if layer > 0:
-                torch.ops.aten.gelu_backward.grad_input(grad, before[layer - 1], grad_input=grad)
-        if len(inputs[0]) < len(grad):  # one input went to all networks
-            grad = grad.sum(0, keepdim=True)
-        return grad, *reversed(found)
-
-
-def _affine(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """X Wᵀ + b for each network."""
-    if len(weight) == 1:  # one network: a plain product is faster than a batch of one
-        return F.linear(x[0], weight[0], bias[0, 0])[None]
-    if weight.shape[1] == 1:  # a batched product with one column is several times slower
-        return torch.linalg.vecdot(x, weight)[..., None] + bias
-    return torch.baddbmm(bias, _expand(x, weight), weight.mT)
-
-
-def _through(grad: Tensor, weight: Tensor) -> Tensor:
-    """The gradient of `_affine` to its input, in memory of its own."""
-    return grad * weight if weight.shape[1] == 1 else torch.bmm(grad, weight)
-
-
-def _expand(x: Tensor, like: Tensor) -> Tensor:
-    return x.expand(len(like), -1, -1)
+            x = F.gelu(torch.baddbmm(bias, x, weight.mT))
+        return torch.baddbmm(weights[-1], x, weights[-2].mT)
 
 
 class GoalMLP(nn.Module):

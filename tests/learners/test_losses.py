@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from goalsets.learners import crl
 from goalsets.learners.crl import contrast
 from tests.learners.small import HORIZON, SIZE, alone, make, make_batch
 
@@ -134,7 +135,9 @@ def test_gcdl_bootstrapped_goal_test() -> None:
     torch.testing.assert_close(targets[reached], torch.full_like(targets[reached], -1 / HORIZON))
 
 
-def test_contrast_is_binary_cross_entropy_over_all_pairs() -> None:
+@pytest.mark.parametrize("rows", [40, 7])
+def test_contrast_is_binary_cross_entropy_over_all_pairs(rows: int, monkeypatch) -> None:
+    monkeypatch.setattr(crl, "_SLICE", 40 * rows)
     torch.manual_seed(0)
     phi, psi = torch.randn(2, 2, 40, 8).double().requires_grad_()
     loss, accuracy = contrast(phi, psi)

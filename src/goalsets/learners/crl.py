@@ -29,7 +29,7 @@ from goalsets.learners.base import (
     Problem,
     summary,
 )
-from goalsets.nets import MLP, has_plain_graph, log_likelihood
+from goalsets.nets import MLP, log_likelihood
 from goalsets.relabel.batch import ACTOR, VALUE, Batch, BatchSpec
 from goalsets.relabel.goals import ACTOR_GOALS
 
@@ -138,13 +138,8 @@ def contrast(phi: Tensor, psi: Tensor) -> tuple[Tensor, Tensor]:
     Returns:
         The loss, and the share of transitions whose own goal scores highest.
     """
-    if has_plain_graph():
-        scores = torch.bmm(phi, psi.mT) / math.sqrt(phi.shape[-1])
-        positives = scores.diagonal(dim1=-2, dim2=-1)
-        loss = (F.softplus(scores).sum() - positives.sum()) / scores.numel()
-        own = torch.arange(phi.shape[1], device=phi.device)
-        return loss, (scores.argmax(-1) == own).to(phi.dtype).mean()
-    return _Contrast.apply(phi, psi)  # pyright: ignore[reportReturnType]
+    losses, accuracies, *_ = _Contrast.apply(phi, psi)  # pyright: ignore[reportGeneralTypeIssues]
+    return losses.mean(), accuracies.mean()
 
 
 _SLICE = 1 << 23
@@ -152,18 +147,19 @@ _SLICE = 1 << 23
 
 
 class _Contrast(torch.autograd.Function):
-    """Scores, loss and gradients in one pass over slices of the B × B scores.
+    """Loss and accuracy of each head, `[E]`, and gradients, in one pass over the B × B scores.
 
-    The gradient of BCE needs the scores only once: d L / d f = (σ(f) − 1(i = k)) / (E B²). So
-    each slice of rows is scored, turned into its gradient in place, and multiplied out, and
-    a batch of 8192 needs 64 MB at a time instead of several gigabytes.
+    The gradient of BCE needs the scores only once: d L / d f = (σ(f) − 1(i = k)) / B². So each
+    slice of rows is scored, turned into its gradient in place, and multiplied out, and a batch of
+    8192 needs 64 MB at a time instead of gigabytes. Heads know nothing of each other, so the heads
+    of several learners are simply more heads: that is all that `torch.func.vmap` must be told.
     """
 
     @staticmethod
-    def forward(ctx: Any, phi: Tensor, psi: Tensor) -> tuple[Tensor, Tensor]:  # noqa: ANN401
+    def forward(phi: Tensor, psi: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         members, batch, dim = phi.shape
         scale = 1.0 / math.sqrt(dim)
-        total, correct = phi.new_zeros(()), phi.new_zeros(())
+        totals, correct = phi.new_zeros(2, members)
         grad_phi, grad_psi = torch.empty_like(phi), torch.zeros_like(psi)
         rows = max(1, _SLICE // batch)
         # Written over by every slice: new memory of this size would cost as much as the products.
@@ -175,21 +171,31 @@ class _Contrast(torch.autograd.Function):
                 own = torch.arange(len(part), device=phi.device)
                 f = torch.mm(part, scaled.T, out=scores[: len(part)])
                 positives = f[own, start + own]
-                correct += (positives >= f.amax(1)).sum()
+                correct[member] += (positives >= f.amax(1)).sum()
                 # Σ softplus(f) over all pairs, minus f where the pair is true.
                 softplus = torch.ops.aten.softplus.out(f, out=spare[: len(part)])
-                total += softplus.sum() - positives.sum()
+                totals[member] += softplus.sum() - positives.sum()
                 gradient = f.sigmoid_()
                 gradient[own, start + own] -= 1.0
                 torch.mm(gradient, psi[member], out=grad_phi[member, start : start + rows])
                 grad_psi[member].addmm_(gradient.T, part)
-        pairs = members * batch * batch
-        ctx.save_for_backward(grad_phi.mul_(scale / pairs), grad_psi.mul_(scale / pairs))
-        accuracy = correct / (members * batch)
-        ctx.mark_non_differentiable(accuracy)
-        return total / pairs, accuracy
+        pairs = batch * batch
+        grad_phi.mul_(scale / pairs)
+        grad_psi.mul_(scale / pairs)
+        return totals / pairs, correct / batch, grad_phi, grad_psi
 
     @staticmethod
-    def backward(ctx: Any, *grads: Any) -> tuple[Tensor, Tensor]:  # noqa: ANN401
-        grad_phi, grad_psi = ctx.saved_tensors
-        return grads[0] * grad_phi, grads[0] * grad_psi
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:  # noqa: ANN401, ARG004
+        ctx.save_for_backward(*output[2:])
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> tuple[Tensor, ...]:  # noqa: ANN401
+        return tuple(grads[0][:, None, None] * grad for grad in ctx.saved_tensors)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int, int], *inputs: Tensor) -> tuple[Any, Any]:  # noqa: ANN401
+        heads = [x.movedim(dim, 0).flatten(0, 1) for x, dim in zip(inputs, in_dims, strict=True)]
+        outputs: Any = _Contrast.apply(*heads)
+        return tuple(x.unflatten(0, (info.batch_size, -1)) for x in outputs), (0,) * len(outputs)

@@ -20,7 +20,6 @@ from torch import Tensor, nn
 from goalsets.core import GoalsetsError
 from goalsets.data.store import Store
 from goalsets.learners import Batch, Learner
-from goalsets.nets import plain_graph
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import Run
 from goalsets.train.loop import DivergedError, StoppedError, Trainer
@@ -57,9 +56,8 @@ class Stack:
         self._template.form = drawn[0]
         parts = zip(*(batch.arrays() for batch in drawn), strict=True)
         batch = [torch.stack(part) for part in parts]
-        with plain_graph():
-            every = torch.func.vmap(torch.func.grad(self._loss, has_aux=True))
-            gradients, (losses, metrics) = every(self._trained, self._fixed, batch)
+        every = torch.func.vmap(torch.func.grad(self._loss, has_aux=True))
+        gradients, (losses, metrics) = every(self._trained, self._fixed, batch)
         found: list[dict[str, Tensor]] = []
         for index, trainer in enumerate(self.trainers):
             for name, parameter in _tensors(trainer.learner).items():
