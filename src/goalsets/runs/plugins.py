@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from goalsets import condition
@@ -58,7 +57,7 @@ def read_config(text: str) -> TrainConfig:
 
 
 def _check_loaded(plugins: Any) -> None:  # noqa: ANN401 - whatever the file holds
-    if not isinstance(plugins, Sequence) or not all(isinstance(name, str) for name in plugins):
+    if not isinstance(plugins, list) or not all(isinstance(name, str) for name in plugins):
         raise PluginError(f"{KEY!r} in the configuration must be a list of names, got {plugins!r}.")
     ensure_loaded()
     missing = [name for name in plugins if not is_loaded(name)]
