@@ -150,8 +150,8 @@ if __name__ == "__main__":
 def test_an_unknown_module_says_where_it_was_named(tmp_path: Path) -> None:
     assert last_line(cwd=tmp_path, plugins="my_robt") == (
         "goalsets.core.plugins.PluginError: the plugin 'my_robt' (named in GOALSETS_PLUGINS) "
-        "cannot be imported: there is no module 'my_robt' among those installed, on PYTHONPATH or in "
-        f"{tmp_path}. A file is named by its path, such as 'robots/my_robot.py'."
+        "cannot be imported: there is no module 'my_robt' among those installed, on PYTHONPATH or "
+        f"in {tmp_path}. A file is named by its path, such as 'robots/my_robot.py'."
     )
     assert "the file is not there" in last_line(cwd=tmp_path, plugins="robots/my_robot.py")
     assert "is neither a module" in last_line(cwd=tmp_path, plugins="my-robot")
