@@ -48,6 +48,7 @@ def test_every_help_tells_of_it(command: str, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.endswith(PLUGIN_HELP + "\n")
 
 
+@pytest.mark.full
 def test_an_error_is_one_line(tmp_path: Path) -> None:
     path = write(tmp_path, "my_robot", "import no_such_library\n")
     done = goalsets("tasks", "--plugin", "my_robot", cwd=tmp_path)
@@ -58,8 +59,9 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.full
 def test_a_source_of_a_plugin_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From another directory: it says its own layout, and what the store is called."""
+    """It says its own layout, and what the store is called."""
     write(tmp_path, "my_logs", SOURCE)
     (tmp_path / "arm.txt").write_text("0 1\n1 2\n2 3\n")
     monkeypatch.setenv("GOALSETS_DATA", str(tmp_path / "data"))

@@ -10,6 +10,9 @@ import pytest
 from goalsets.core.plugins import VARIABLE
 from tests.plugin_files import PRINT_SCHEMES, QUERIES, install, run_python, write
 
+# Each starts a process: what is loaded once a process cannot be tested in ours.
+pytestmark = pytest.mark.full
+
 KNOWN = "[('gs-mine', 'my_robot')]"
 
 
@@ -155,6 +158,8 @@ def test_an_unknown_module_says_where_it_was_named(tmp_path: Path) -> None:
     )
     assert "the file is not there" in last_line(cwd=tmp_path, plugins="robots/my_robot.py")
     assert "is neither a module" in last_line(cwd=tmp_path, plugins="my-robot")
+    write(tmp_path, "my-robot")
+    assert "has a name that no module can have" in last_line(cwd=tmp_path, plugins="my-robot.py")
     (tmp_path / "my_robot").mkdir()
     assert "the file is no Python file" in last_line(cwd=tmp_path, plugins="./my_robot")
 

@@ -163,20 +163,20 @@ def _absolute(name: str, place: str) -> str:
             )
         return name
     path = Path(name).expanduser().resolve()
-    if not path.is_file() or path.suffix != ".py" or not path.stem.isidentifier():
-        why = "is no Python file" if path.exists() else "is not there"
-        if path.is_file() and path.suffix == ".py":
-            why = "has a name that no module can have"
-        raise PluginError(
-            f"the plugin {name!r} (named {place}) cannot be imported: the file {why}. Name a file "
-            "such as 'robots/my_robot.py', or a module such as 'my_robot'."
-        )
-    if any(character in str(path) for character in _SEPARATORS):
-        raise PluginError(
-            f"the plugin {str(path)!r} (named {place}) has one of the characters "
-            f"{_SEPARATORS!r} in its path, and they separate plugins: move the file."
-        )
-    return str(path)
+    if not path.exists():
+        why = "is not there"
+    elif path.suffix != ".py" or not path.is_file():
+        why = "is no Python file"
+    elif not path.stem.isidentifier():
+        why = "has a name that no module can have"
+    elif any(character in str(path) for character in _SEPARATORS):
+        why = f"has one of {_SEPARATORS!r} in its path, which stand between plugins"
+    else:
+        return str(path)
+    raise PluginError(
+        f"the plugin {name!r} (named {place}) cannot be imported: the file {why}. Name a file such "
+        "as 'robots/my_robot.py', or a module such as 'my_robot'."
+    )
 
 
 def _load(name: str, place: str) -> None:
