@@ -14,6 +14,7 @@ from goalsets.core import (
     read_layout,
     write_layout,
 )
+from goalsets.core.plugins import load_plugin
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +45,7 @@ __all__ = [
     "StateLayout",
     "__version__",
     "load",
+    "load_plugin",
     "read_layout",
     "write_layout",
 ]

@@ -35,6 +35,16 @@ def where(assignment: Assignment, stop: Stop, place: Place) -> list[Ended]:
     return [Ended(job, *attempt(job, assignment, place, do)) for job in assignment.jobs]
 
 
+def schemes(assignment: Assignment, stop: Stop, place: Place) -> list[Ended]:
+    """Notes which plugin it has the scheme `gs-mine` from."""
+    from goalsets.relabel.queries import SCHEMES
+
+    def do(claim: Claim) -> None:
+        (claim.directory / "where").write_text(str(SCHEMES.plugin_of("gs-mine")))
+
+    return [Ended(job, *attempt(job, assignment, place, do)) for job in assignment.jobs]
+
+
 def mixed(assignment: Assignment, stop: Stop, place: Place) -> list[Ended]:
     """By seed: 1 fails, 2 always kills its process, 3 kills it once; the others do nothing."""
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from goalsets.core.plugins import VARIABLE
 from goalsets.data.store import Store
 from goalsets.runs.weights import CHECKPOINT
 from goalsets.sweep import survey
@@ -24,6 +25,7 @@ from goalsets.sweep.ray import OBJECT_STORE, RayEngine
 from goalsets.sweep.state import read_status
 from goalsets.sweep.survey import RUNS
 from goalsets.train.session import Pace
+from tests.plugin_files import goalsets, write
 from tests.sweep import noop
 from tests.sweep.conftest import TASK, small
 from tests.sweep.driving import (
@@ -61,7 +63,9 @@ def cluster(data_home: Path, scratch: Path) -> Iterator[Any]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(SCRATCH, str(scratch))
-        patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))  # nodes import tests.sweep
+        # Nodes import tests.sweep.
+        paths = filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")])
+        patch.setenv("PYTHONPATH", os.pathsep.join(paths))
         head = {"num_cpus": 0, "include_dashboard": False, **NODE}
         made = Cluster(initialize_head=True, head_node_args=head)
         for _ in range(2):
@@ -114,6 +118,17 @@ def test_each_run_has_an_accelerator(cluster: Any, tmp_path: Path) -> None:
     again = small(seeds=(3,))
     assert run_sweep(again, tmp_path, processors).complete
     assert where(tmp_path, again) == ["cpu "]
+
+
+@pytest.mark.full
+def test_nodes_know_our_plugins(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were started without the variable; the file is where they see it, too."""
+    monkeypatch.setenv(VARIABLE, str(write(tmp_path, "my_robot")))
+    sweep = small(seeds=(0,))
+    assert run_sweep(sweep, tmp_path / "sweep", RayEngine(do=noop.schemes)).complete
+    assert where(tmp_path / "sweep", sweep) == ["my_robot"]
 
 
 @pytest.mark.slow
@@ -223,3 +238,16 @@ def test_a_cluster_of_ones_own(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "[1/1] done" in done.stderr
     assert survey(tmp_path / "sweep").counts == {"done": 1}
+
+
+@pytest.mark.slow
+def test_a_plugin_in_the_current_directory(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    write(tmp_path, "my_robot")
+    write_sweep(small(seeds=(0,)), tmp_path / "small.yaml")
+    text = (tmp_path / "small.yaml").read_text().replace("gs-blockwise", "gs-mine")
+    (tmp_path / "small.yaml").write_text(text)
+    words = ("sweep", "small.yaml", "-o", "sweep", "--engine", "ray", "--plugin", "my_robot")
+    done = goalsets(*words, cwd=tmp_path)
+    assert "[1/1] done" in done.stderr, done.stderr
+    assert len(list((tmp_path / "sweep").glob("runs/*/gcbc-gs-mine-*/config.json"))) == 1

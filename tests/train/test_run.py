@@ -23,11 +23,15 @@ from goalsets import GoalsetsError
 from goalsets.data.store import Store
 from goalsets.data.writer import write_store
 from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.envs.tasks import TASKS
 from goalsets.learners import LEARNERS
+from goalsets.relabel.queries import SCHEMES
 from goalsets.runs import weights
 from goalsets.runs.config import TrainConfig
+from goalsets.runs.plugins import needed_plugins, write_config
 from goalsets.runs.run import Run, RunError
 from goalsets.runs.weights import CHECKPOINT, WeightsError
+from goalsets.sweep.grid import Job
 from goalsets.train.log import METRICS, TENSORBOARD, CsvLog, LogError
 from goalsets.train.loop import DivergedError
 from goalsets.train.session import Pace, train
@@ -288,6 +292,32 @@ def test_configurations_of_other_versions(store: Store, tmp_path: Path) -> None:
         file.write_text(json.dumps({**plain, **changed}))
         with pytest.raises(RunError, match=message):
             Run.open(run.path)
+
+
+def test_plugins_are_recorded_beside_the_configuration(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = train(small(), store, tmp_path / "run")
+    file = run.path / "config.json"
+    assert file.read_text() == small().to_json()  # without plugins, as before there were any
+    monkeypatch.setitem(SCHEMES._plugins, "gs-blockwise", "my_lab.robots")
+    monkeypatch.setitem(TASKS._plugins, TASK, "my_arm")
+    assert needed_plugins(small()) == ["my_arm", "my_lab.robots"]
+    assert needed_plugins(small(task=str(store.path))) == ["my_lab.robots"]  # a store, no task
+    name = Job(small()).name
+    file.write_text(write_config(small()))
+    assert json.loads(file.read_text())["plugins"] == ["my_arm", "my_lab.robots"]
+    with pytest.raises(RunError, match="needs the plugins 'my_arm' and 'my_lab.robots'"):
+        Run.open(run.path)
+    monkeypatch.setitem(sys.modules, "my_arm", sys)
+    with pytest.raises(RunError, match="needs the plugin 'my_lab.robots', not loaded here: add"):
+        Run.open(run.path)
+    monkeypatch.setitem(sys.modules, "my_lab.robots", sys)
+    assert Run.open(run.path).config == small()
+    assert Job(Run.open(run.path).config).name == name
+    file.write_text(json.dumps({**json.loads(file.read_text()), "plugins": "my_arm"}))
+    with pytest.raises(RunError, match="must be a list of names, got 'my_arm'"):
+        Run.open(run.path)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from goalsets.core import GoalsetsError
+from goalsets.core.plugins import use_plugins
 
 Verbs = Mapping[str, Callable[..., Any]]
 
@@ -15,6 +16,8 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run the command line, and turn what a user did wrong into one line on standard error."""
     words = list(sys.argv[1:] if args is None else args)
     try:
+        words, plugins = take_plugins(words)
+        use_plugins(plugins, "by --plugin")
         if words[:1] == ["data"]:
             _run(_data_verbs(), words[1:], "goalsets data", _DATA)
         elif words[:1] == ["suite"]:
@@ -28,9 +31,38 @@ def main(args: Sequence[str] | None = None) -> None:
     except GoalsetsError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    except SystemExit as end:
+        if end.code in (0, None) and {"-h", "--help"} & set(words):
+            print(PLUGIN_HELP)
+        raise
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         sys.stderr.close()
         raise SystemExit(0) from None
+
+
+PLUGIN_HELP = """\
+On every command: --plugin NAME loads a module of yours (my_robot, my_lab.robots) or a file
+(robots/my_robot.py) that adds tasks, learners, schemes or sources. It may be repeated."""
+
+
+def take_plugins(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Part a command line into the words without `--plugin NAME`, and the plugins."""
+    rest: list[str] = []
+    plugins: list[str] = []
+    remaining = iter(words)
+    for word in remaining:
+        option, equals, name = word.partition("=")
+        if option != "--plugin":
+            rest.append(word)
+            continue
+        name = name if equals else next(remaining, "")
+        if not name or name.startswith("-"):
+            raise GoalsetsError(
+                "--plugin needs a name: a module such as my_robot, or a file such as "
+                "robots/my_robot.py."
+            )
+        plugins.append(name)
+    return rest, plugins
 
 
 _GOALSETS = "Queryable robot goals: train one policy from logs, ask it many questions."
@@ -120,7 +152,7 @@ def _data_verbs() -> Verbs:
 
     return {
         "collect": data_collect.collect,
-        "import": data_import.import_,
+        "import": data_import.verb(),
         "inspect": data_inspect.inspect,
     }
 

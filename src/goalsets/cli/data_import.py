@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Union
 
 import tyro
 
-from goalsets.core import StateLayout
-from goalsets.data.sources import Hdf5, LeRobot, Minari, Npz, OGBench
+from goalsets.data.sources import SOURCES, Source, default_store_name, known_layout
 
-AnySource = (
-    Annotated[Npz, tyro.conf.subcommand("npz")]
-    | Annotated[OGBench, tyro.conf.subcommand("ogbench")]
-    | Annotated[Hdf5, tyro.conf.subcommand("hdf5")]
-    | Annotated[Minari, tyro.conf.subcommand("minari")]
-    | Annotated[LeRobot, tyro.conf.subcommand("lerobot")]
-)
+
+def verb() -> Callable[..., None]:
+    """The command with a choice of all sources, those of plugins among them."""
+    sources = [Annotated[kind, tyro.conf.subcommand(name)] for name, kind in SOURCES.items()]
+    choice: Any = Union[tuple(sources)]  # noqa: UP007 - known only now
+    import_.__annotations__["source"] = tyro.conf.PositionalRequiredArgs[choice]
+    return import_
 
 
 def import_(
-    source: tyro.conf.PositionalRequiredArgs[AnySource],
+    source: Source,
     output: Path | None = None,
     layout: Path | None = None,
     hold_out: float = 0.1,
@@ -39,9 +39,10 @@ def import_(
     """
     from goalsets.core import read_layout
     from goalsets.data.importing import import_source
+    from goalsets.data.paths import data_dir
 
-    chosen = read_layout(layout) if layout is not None else _known_layout(source)
-    output = output or _default_output(source)
+    chosen = read_layout(layout) if layout is not None else known_layout(source)
+    output = output or data_dir() / default_store_name(source)
     with _Counter(source.describe()) as counter:
         imported = import_source(source, output, chosen, hold_out=hold_out, progress=counter.update)
     for notice in source.notices:
@@ -59,24 +60,6 @@ def import_(
         print(f"proposed a layout with {len(imported.proposal.layout.groups)} groups: {proposed}")
         print(f"  it offers {len(offers)} changes. Edit it, then import again with --layout.")
     print(f"next: goalsets data inspect {output}")
-
-
-def _known_layout(source: Any) -> StateLayout | None:  # noqa: ANN401 - any of the sources
-    """The layout of a task, where an OGBench data set is one that we know."""
-    from goalsets.envs.tasks import TASKS
-
-    if isinstance(source, OGBench) and source.name in TASKS:
-        return TASKS[source.name].layout
-    return None
-
-
-def _default_output(source: Any) -> Path:  # noqa: ANN401 - any of the sources
-    from goalsets.data.paths import data_dir
-
-    place = next(
-        getattr(source, key) for key in ("name", "path", "dataset") if hasattr(source, key)
-    )
-    return data_dir() / Path(place).stem
 
 
 class _Counter:

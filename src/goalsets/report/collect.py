@@ -15,6 +15,7 @@ from typing import Any
 
 from goalsets.core import GoalsetsError
 from goalsets.runs.config import TrainConfig
+from goalsets.runs.plugins import read_config
 from goalsets.runs.run import CONFIG, DATA, EVALUATIONS, read_evaluations
 from goalsets.runs.weights import CHECKPOINT
 from goalsets.workers import silence
@@ -105,7 +106,7 @@ def _runs_in(place: Path) -> Iterator[Path]:
 
 def _read(path: Path, notes: list[Note]) -> RunRecord:
     try:
-        config = TrainConfig.from_json((path / CONFIG).read_text(encoding="utf-8"))
+        config = read_config((path / CONFIG).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise GoalsetsError(f"it has no {CONFIG}, so nobody knows what was trained.") from None
     except GoalsetsError:

@@ -1,6 +1,6 @@
 """The run directory: all that anything downstream ever reads of a training run.
 
-config.json               the resolved configuration, and the version of its format
+config.json               the resolved configuration, its format's version, the plugins it needs
 layout.json               what the state's coordinates mean
 frame.safetensors         the normaliser, the actions' bounds, and the horizon
 data.json                 the data's fingerprint and size
@@ -36,6 +36,7 @@ from goalsets.policy import TrainedPolicy
 from goalsets.runs.build import make_learner, placeholder_bank
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.frame import Frame
+from goalsets.runs.plugins import read_config, write_config
 from goalsets.runs.weights import CHECKPOINT, Progress, load_weights, save_weights
 
 CONFIG = "config.json"
@@ -81,7 +82,7 @@ class Run:
             tensors = {name: torch.from_numpy(value) for name, value in fields.items()}
             save_file(tensors, path / _FRAME, {"horizon": str(frame.horizon)})
             # Last: a directory with a configuration is a run.
-            (path / CONFIG).write_text(config.to_json(), encoding="utf-8")
+            (path / CONFIG).write_text(write_config(config), encoding="utf-8")
         except (OSError, SafetensorError) as error:
             raise RunError(f"cannot write the run directory {path}: {error}.") from error
         return cls(path, config, frame, data)
@@ -91,7 +92,7 @@ class Run:
         """Open a run directory, or a model that comes with goalsets, by its name."""
         path = _directory(Path(path))
         try:
-            config = TrainConfig.from_json((path / CONFIG).read_text(encoding="utf-8"))
+            config = read_config((path / CONFIG).read_text(encoding="utf-8"))
             data = json.loads((path / DATA).read_text(encoding="utf-8"))
             with safe_open(path / _FRAME, framework="np") as file:
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

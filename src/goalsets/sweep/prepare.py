@@ -11,7 +11,6 @@ from pathlib import Path
 from goalsets.collect.find import find_store
 from goalsets.data.paths import data_dir
 from goalsets.data.store import INDEX, Store
-from goalsets.envs.tasks import TASKS
 from goalsets.sweep.grid import DataChoice, SuiteChoice, Sweep
 from goalsets.workers import silence
 
@@ -52,11 +51,11 @@ def _collect(task: str, episodes: int | None, say: Callable[[str], None]) -> Non
 
 def _import(task: str, path: Path, say: Callable[[str], None]) -> None:
     from goalsets.data.importing import import_source
-    from goalsets.data.sources import OGBench
+    from goalsets.data.sources import OGBench, known_layout
 
     source = OGBench(task)
     say(f"importing {source.describe()}")
-    import_source(source, path, TASKS[task].layout)
+    import_source(source, path, known_layout(source))
 
 
 def suite_path(directory: Path, task: str, choice: SuiteChoice) -> Path:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from goalsets.core.plugins import inherited_variables
 from goalsets.sweep.collect import CollectedPlace, Head
 from goalsets.sweep.devices import Device
 from goalsets.sweep.engine import RETRIES, give_up, mark_failed
@@ -108,11 +109,14 @@ class RayEngine:
         head, token = self._start_head(assignments[0].runs)
         if self.device != "cpu" and not ray.cluster_resources().get("GPU"):
             self._say("the cluster has no accelerator: runs wait until a node with one joins it.")
+        # Nodes do not inherit our environment. Nor our files: they need the plugins' modules.
+        variables = inherited_variables()
         task = ray.remote(
             num_cpus=self.threads,
             num_gpus=0 if self.device == "cpu" else 1,
             max_retries=RETRIES,
             retry_exceptions=False,
+            runtime_env={"env_vars": variables} if variables else None,
         )(_work_on_node)
         waiting = {
             task.remote(assignment, self._do, head, self._storage, token): assignment

@@ -1,21 +1,23 @@
 """Dataset sources by name. Their libraries are imported only when a source is used."""
 
-from collections.abc import Callable
-
-from goalsets.core import Registry
-from goalsets.data.sources.base import MissingExtraError, Notices, Source, SourceError, Split
+from goalsets.core.discovery import import_modules
+from goalsets.data.sources.base import (
+    SOURCES,
+    MissingExtraError,
+    Notices,
+    Source,
+    SourceError,
+    Split,
+    default_store_name,
+    known_layout,
+)
 from goalsets.data.sources.hdf5 import Hdf5
 from goalsets.data.sources.lerobot import LeRobot
 from goalsets.data.sources.minari import Minari
 from goalsets.data.sources.npz import Npz
 from goalsets.data.sources.ogbench import OGBench
 
-SOURCES: Registry[Callable[..., Source]] = Registry("dataset source")
-SOURCES.add("npz", Npz)
-SOURCES.add("ogbench", OGBench)
-SOURCES.add("hdf5", Hdf5)
-SOURCES.add("minari", Minari)
-SOURCES.add("lerobot", LeRobot)
+import_modules(__name__)
 
 __all__ = [
     "SOURCES",
@@ -29,4 +31,6 @@ __all__ = [
     "Source",
     "SourceError",
     "Split",
+    "default_store_name",
+    "known_layout",
 ]

@@ -1,22 +1,25 @@
 """What every dataset source offers, and what they have in common.
 
-A source is a frozen dataclass: its fields are its settings. Add one by writing a file with such a
-class and registering it in `goalsets.data.sources`. Libraries that not everybody has are imported
-when they are needed, with `require`.
+A source is a frozen dataclass: its fields are its settings. Add one as a file of this package, or
+of a plugin: such a class, registered under its name with `@SOURCES.register("name")`. The command
+line and the contract tests pick it up. Libraries that not everybody has are imported when they are
+needed, with `require`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.core import Episode, GoalsetsError
+from goalsets.core import Episode, GoalsetsError, Registry, StateLayout
 from goalsets.core.errors import suggest
 from goalsets.data.flatten import FieldSpec
 from goalsets.data.store import Split
@@ -67,7 +70,11 @@ class Notices:
 
 
 class Source(Protocol):
-    """A log of episodes in some format, read one episode at a time."""
+    """A log of episodes in some format, read one episode at a time.
+
+    A source may also have, and need not: `known_layout()`, the layout of its states where it knows
+    that, and `store_name`, what a store of it is called; see the functions of these names.
+    """
 
     @property
     def notices(self) -> Notices:
@@ -94,6 +101,26 @@ class Source(Protocol):
     def describe(self) -> str:
         """Say in a line what is being read."""
         ...
+
+
+SOURCES: Registry[Callable[..., Source]] = Registry("dataset source")
+
+
+def known_layout(source: Source) -> StateLayout | None:
+    """The layout of a source's states, where the source knows it; otherwise one is proposed."""
+    ask = getattr(source, "known_layout", None)
+    return None if ask is None else ask()
+
+
+def default_store_name(source: Source) -> str:
+    """What a store of a source is called: as it says, or by its first setting, without suffix."""
+    name = getattr(source, "store_name", None)
+    if name is None and dataclasses.is_dataclass(source):
+        first = next((field.name for field in dataclasses.fields(source) if field.init), None)
+        name = None if first is None else Path(str(getattr(source, first))).stem
+    if not name:
+        raise SourceError(f"{source.describe()} has no name for a store: give one with --output.")
+    return name
 
 
 def check_split(split: str, has_validation: bool, where: object) -> None:

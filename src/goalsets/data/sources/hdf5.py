@@ -25,6 +25,7 @@ from goalsets.core.errors import suggest
 from goalsets.data.flatten import FieldSpec, Shape, choose_fields, flatten, vector_shape
 from goalsets.data.sources.base import (
     LEFT_OUT,
+    SOURCES,
     Notices,
     SourceError,
     Split,
@@ -40,6 +41,7 @@ from goalsets.data.sources.rows import RowLog, name_fields
 Node = Any
 
 
+@SOURCES.register("hdf5")
 @dataclass(frozen=True)
 class Hdf5:
     """Episodes in an HDF5 file, one group each (robomimic) or in rows (D4RL)."""

@@ -22,6 +22,7 @@ from goalsets.core.errors import suggest
 from goalsets.data.flatten import FieldSpec, Shape, choose_fields, flatten, vector_shape
 from goalsets.data.sources.base import (
     LEFT_OUT,
+    SOURCES,
     Notices,
     SourceError,
     Split,
@@ -37,6 +38,7 @@ _ROWS = 8192
 Column = Any
 
 
+@SOURCES.register("lerobot")
 @dataclass(frozen=True)
 class LeRobot:
     """A LeRobotDataset v3.0 in a directory or on the Hugging Face hub."""

@@ -19,6 +19,7 @@ from goalsets.core.errors import suggest
 from goalsets.data.flatten import FieldSpec, Shape, choose_fields, flatten, leaves, vector_shape
 from goalsets.data.sources.base import (
     LEFT_OUT,
+    SOURCES,
     Notices,
     SourceError,
     Split,
@@ -31,6 +32,7 @@ from goalsets.data.sources.base import (
 Dataset = Any
 
 
+@SOURCES.register("minari")
 @dataclass(frozen=True)
 class Minari:
     """A Minari data set; it has no validation episodes of its own."""

@@ -23,6 +23,7 @@ from goalsets.core import Episode
 from goalsets.data.flatten import FieldSpec
 from goalsets.data.sources.archive import Archive
 from goalsets.data.sources.base import (
+    SOURCES,
     Notices,
     SourceError,
     Split,
@@ -33,6 +34,7 @@ from goalsets.data.sources.base import (
 from goalsets.data.sources.rows import RowLog, name_fields
 
 
+@SOURCES.register("npz")
 @dataclass(frozen=True)
 class Npz:
     """Episodes in a NumPy archive, in rows or stacked."""

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from goalsets.core import Episode
+from goalsets.core import Episode, StateLayout
 from goalsets.core.errors import suggest
 from goalsets.data.flatten import FieldSpec
 from goalsets.data.sources.archive import Archive
-from goalsets.data.sources.base import Notices, SourceError, Split, check_split
+from goalsets.data.sources.base import SOURCES, Notices, SourceError, Split, check_split
 from goalsets.data.sources.download import Downloader, DownloadError
 from goalsets.data.sources.npz import Npz
 
@@ -34,6 +34,7 @@ def mirror_url() -> str:
     return f"{hub}/datasets/{MIRROR_REPOSITORY}/resolve/main"
 
 
+@SOURCES.register("ogbench")
 @dataclass(frozen=True)
 class OGBench:
     """An OGBench data set by name, such as `cube-single-play-v0`."""
@@ -70,6 +71,12 @@ class OGBench:
     def fields(self) -> tuple[FieldSpec, ...]:
         """One vector without names; `goalsets.envs.tasks` knows what its coordinates are."""
         return self._archive("train").fields()
+
+    def known_layout(self) -> StateLayout | None:
+        """That of the task of this name, if there is one."""
+        from goalsets.envs.tasks import TASKS
+
+        return TASKS[self.name].layout if self.name in TASKS else None
 
     def describe(self) -> str:
         """Say what is being read."""
