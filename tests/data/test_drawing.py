@@ -11,14 +11,14 @@ import pytest
 
 from goalsets import Episode, GoalsetsError
 from goalsets.data import drawing
-from goalsets.data.drawing import DataSource, Place, choose_place, make_source
+from goalsets.data.drawing import DataPlace, DataSource, choose_place, make_source
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.store import Store
 from goalsets.data.trajectories import Trajectories
 from goalsets.data.writer import write_store
 from tests.data.test_store import make_episodes
 
-PLACES: tuple[Place, ...] = ("memory", "disk")
+PLACES: tuple[DataPlace, ...] = ("memory", "disk")
 SMALL_WINDOW = 60 * 12
 """Bytes of sixty observations."""
 
@@ -34,7 +34,7 @@ def draw(source: DataSource, batches: int, rng: np.random.Generator) -> list[np.
     for _ in range(batches):
         rows, ends = source.draw_transitions(16, rng)
         others = source.draw_states(16, rng)
-        found += [rows, ends, source.states(rows), source.actions(rows), source.states(others)]
+        found += [rows, ends, source.states(rows), source.taken_actions(rows), source.states(others)]
         source.advance(16)
     return found
 
@@ -71,7 +71,7 @@ def test_random_states_come_from_the_window(data: Trajectories) -> None:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_it_goes_on_where_another_was(data: Trajectories, place: Place) -> None:
+def test_it_goes_on_where_another_was(data: Trajectories, place: DataPlace) -> None:
     normaliser = Normaliser.fit(data)
     first, second = (
         make_source(data, normaliser, place, seed=3, window_bytes=SMALL_WINDOW) for _ in range(2)
@@ -144,7 +144,7 @@ source = make_source(store.train, normaliser, "disk", seed=0, window_bytes=4 << 
 rng = np.random.default_rng(0)
 for _ in range(2 * store.train.num_transitions // 4096):
     rows, _ = source.draw_transitions(4096, rng)
-    source.states(rows), source.actions(rows)
+    source.states(rows), source.taken_actions(rows)
     source.advance(4096)
 print(peak() - before)
 """

@@ -25,7 +25,7 @@ Floats = NDArray[np.float32]
 
 DataIn = Literal["auto", "memory", "disk"]
 """Where data lies while a run is trained; `auto` goes by its size."""
-Place = Literal["memory", "disk"]
+DataPlace = Literal["memory", "disk"]
 
 _MEMORY_SHARE = 0.5
 """How much of the memory that is available a copy of the data may take."""
@@ -56,6 +56,7 @@ class DataSource:
         self._seed, self._window_bytes = seed, window_bytes
         # Plain arrays: numpy asks a np.memmap about itself at every step of the way.
         self._observations, self._actions = np.asarray(data.observations), np.asarray(data.actions)
+        self._window: Window | None = None
         self.seek(0)
 
     @property
@@ -65,7 +66,8 @@ class DataSource:
 
     def seek(self, drawn: int) -> None:
         """Go to where a source is that has drawn so many transitions: a resumed run does."""
-        self._window = None
+        if self._window is not None:
+            self.close()
         if self._window_bytes is not None and self._observations.nbytes > self._window_bytes:
             self._window = Window(
                 self.data, self._seed, window_bytes=self._window_bytes, drawn=drawn
@@ -85,7 +87,7 @@ class DataSource:
         found = self._observations.take(rows, 0)
         return found if self._normaliser is None else self._normaliser.states(found)
 
-    def actions(self, rows: Rows) -> Floats:
+    def taken_actions(self, rows: Rows) -> Floats:
         """The standardised actions of rows `[N]`, as `[N, A]`."""
         found = self._actions.take(rows, 0)
         return found if self._normaliser is None else self._normaliser.actions(found)
@@ -104,7 +106,7 @@ class DataSource:
 def make_source(
     data: Trajectories,
     normaliser: Normaliser,
-    place: Place,
+    place: DataPlace,
     *,
     seed: int,
     window_bytes: int = WINDOW_BYTES,
@@ -121,7 +123,7 @@ def choose_place(
     *,
     runs: int = 1,
     say: Callable[[str], None] = silence,
-) -> Place:
+) -> DataPlace:
     """Decide where data lies while a run is trained.
 
     Args:
@@ -135,7 +137,7 @@ def choose_place(
     if asked != "auto":
         return asked
     needed, available = data.observations.nbytes + data.actions.nbytes, available_memory() // runs
-    place: Place = "memory" if needed <= _MEMORY_SHARE * available else "disk"
+    place: DataPlace = "memory" if needed <= _MEMORY_SHARE * available else "disk"
     share = " for each run" if runs > 1 else ""
     say(
         f"data {'in memory' if place == 'memory' else 'left on disk'}: a copy takes "

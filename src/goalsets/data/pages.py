@@ -46,7 +46,7 @@ def pieces(array: NDArray[Any], rows: int) -> Iterator[tuple[slice, NDArray[Any]
 
 
 def _advise(array: NDArray[Any], start: int, stop: int, advice: int | None) -> None:
-    memory = getattr(array, "_mmap", None)  # numpy's name for the mapping under a np.memmap
+    memory: Any = getattr(array, "_mmap", None)  # numpy's name for the mapping under a np.memmap
     if advice is None or not isinstance(array, np.memmap) or not hasattr(memory, "madvise"):
         return
     row_bytes = array[:1].nbytes

@@ -102,14 +102,6 @@ class Window:
         """Draw states of the window uniformly, but for the last ones of episodes."""
         return self._locate(rng.integers(0, self._cumulative[-1], count))[0]
 
-    def states(self, rows: Rows) -> NDArray[np.float32]:
-        """The states `[B, D]` at rows."""
-        return self.trajectories.states(rows)
-
-    def taken_actions(self, rows: Rows) -> NDArray[np.float32]:
-        """The actions `[B, A]` that were taken at rows."""
-        return self.trajectories.taken_actions(rows)
-
     def _locate(self, drawn: Rows) -> tuple[Rows, Rows]:
         if not self._filled:
             self._fill()
