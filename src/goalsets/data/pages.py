@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 _MADV_POPULATE_READ = 22
 _MADV_WILLNEED = getattr(mmap, "MADV_WILLNEED", None)
 _MADV_DONTNEED = getattr(mmap, "MADV_DONTNEED", None)
+_FAULT_AROUND = 1 << 16
+"""Linux maps this much around a page that is read, if it is in the page cache; it is aligned."""
 
 
 def announce(array: NDArray[Any], start: int, stop: int) -> None:
@@ -49,13 +51,14 @@ def _advise(array: NDArray[Any], start: int, stop: int, advice: int | None) -> N
     memory: Any = getattr(array, "_mmap", None)  # numpy's name for the mapping under a np.memmap
     if advice is None or not isinstance(array, np.memmap) or not hasattr(memory, "madvise"):
         return
-    row_bytes = array[:1].nbytes
-    # The array may be a part of what is mapped: measure where in it the array begins.
-    base = array.ctypes.data - np.frombuffer(memory, dtype=np.uint8).ctypes.data
-    # Whole pages, those at the edges included: a page that is given back although a neighbour
-    # wants it is found again in the page cache; one that is kept at every edge would add up.
-    first = (base + start * row_bytes) // mmap.PAGESIZE * mmap.PAGESIZE
-    last = min(base + stop * row_bytes, len(memory))
+    # The array may be a part of what is mapped: measure where in it the rows are.
+    mapping, row_bytes = np.frombuffer(memory, dtype=np.uint8).ctypes.data, array[:1].nbytes
+    first, last = (array.ctypes.data + row * row_bytes for row in (start, stop))
+    # What was mapped around the rows goes with them. A neighbour that is wanted is found again in
+    # the page cache; but what stays at every edge adds up.
+    unit = max(_FAULT_AROUND if advice == _MADV_DONTNEED else 0, mmap.PAGESIZE)
+    first = max(first // unit * unit - mapping, 0)
+    last = min(-(-last // unit) * unit - mapping, len(memory))
     if last > first:
         with contextlib.suppress(OSError):
             memory.madvise(advice, first, last - first)
