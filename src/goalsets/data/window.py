@@ -26,6 +26,8 @@ WINDOW_BYTES = 256 * MEBIBYTE
 _BLOCKS = 256
 """Blocks of a window: many, so that a batch is a mixture of places all over the data; but not so
 many that the pages at their edges, which are mapped with them, would count."""
+_LARGEST_TABLE = 8
+"""Entries for each block."""
 
 
 class Window:
@@ -73,6 +75,8 @@ class Window:
         self._transitions_a_block = max(1, int(self._before[-1]) // blocks)
         self._orders: dict[int, NDArray[np.int64]] = {}
         self._moves = drawn // self._transitions_a_block
+        # Stretches of a power of two, each no longer than the smallest block.
+        self._stretch = max(0, int(self._transitions.min()).bit_length() - 1)
         self._filled = False
         self._enter()
 
@@ -106,7 +110,13 @@ class Window:
     def _locate(self, drawn: Rows) -> tuple[Rows, Rows]:
         if not self._filled:
             self._fill()
-        place = np.searchsorted(self._cumulative, drawn, side="right") - 1
+        # A table says in which block a stretch of transitions begins; it may end in the next one.
+        # That is several times as fast as to search, where blocks are of about the same size.
+        if self._table is not None:
+            place = self._table[drawn >> self._stretch]
+            place += drawn >= self._cumulative[place + 1]
+        else:
+            place = np.searchsorted(self._cumulative, drawn, side="right") - 1
         return self.trajectories.locate(drawn + self._shift[place])
 
     def _fill(self) -> None:
@@ -120,6 +130,10 @@ class Window:
         self._cumulative = np.concatenate([[0], np.cumsum(self._transitions[self._blocks])])
         # What turns a transition of the window into one of the data, for each block.
         self._shift = self._before[self._blocks] - self._cumulative[:-1]
+        starts = np.arange(0, self._cumulative[-1], 1 << self._stretch)
+        self._table = None
+        if len(starts) <= _LARGEST_TABLE * self.size:
+            self._table = np.searchsorted(self._cumulative, starts, side="right") - 1
 
     def _sequence(self, start: int, count: int) -> NDArray[np.int64]:
         """A stretch of the endless sequence of random permutations of the blocks."""
