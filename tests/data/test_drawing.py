@@ -34,7 +34,13 @@ def draw(source: DataSource, batches: int, rng: np.random.Generator) -> list[np.
     for _ in range(batches):
         rows, ends = source.draw_transitions(16, rng)
         others = source.draw_states(16, rng)
-        found += [rows, ends, source.states(rows), source.taken_actions(rows), source.states(others)]
+        found += [
+            rows,
+            ends,
+            source.states(rows),
+            source.taken_actions(rows),
+            source.states(others),
+        ]
         source.advance(16)
     return found
 
