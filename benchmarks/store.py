@@ -6,28 +6,31 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks import disk
 from benchmarks.line import Line, one_core, rate
+from benchmarks.peak_memory import peak_kib
 from goalsets import Episode
+from goalsets.data.drawing import DataSource
 from goalsets.data.store import Store
 from goalsets.data.trajectories import Trajectories
-from goalsets.data.window import Window
+from goalsets.data.window import WINDOW_BYTES
 from goalsets.data.writer import StoreWriter
 
-BATCH, DIM, ACTIONS, LENGTH = 1024, 28, 5, 1000
+BATCH, DIM, ACTIONS, LENGTH = 1024, disk.DIM, disk.ACTIONS, 1000
 SMALL, LARGE = 300, 20_000
 """Episodes of a thousand transitions each."""
 
 
 def lines() -> Iterator[Line]:
-    """Yield the lines; the large store is written to a temporary directory, 2.7 GB."""
-    small = Trajectories.from_episodes(list(_episodes(SMALL)))
+    """Yield the lines; the large store is written to a temporary directory, 3.6 GB."""
+    small = DataSource(Trajectories.from_episodes(list(_episodes(SMALL))))
     with one_core():
-        cost = 1e3 / rate(_gatherer(small, small))
+        cost = 1e3 / rate(_gatherer(small))
     yield Line("gather 1024 with future goals, in memory", cost, "ms", 1.0, at_most=True)
     del small
     with tempfile.TemporaryDirectory() as directory:
@@ -43,6 +46,7 @@ def lines() -> Iterator[Line]:
             yield Line(f"{name}: cost / in memory", found["ratio"], "", target, at_most=True)
             target = 1.0 if limit else None
             yield Line(f"{name}: resident", found["gib"], "GiB", target, at_most=True)
+        yield from disk.lines(path, "20M transitions")
 
 
 def _episodes(count: int) -> Iterator[Episode]:
@@ -52,7 +56,7 @@ def _episodes(count: int) -> Iterator[Episode]:
     return (Episode(observations, actions) for _ in range(count))
 
 
-def _gatherer(trajectories: Trajectories, source: Trajectories | Window):
+def _gatherer(source: DataSource) -> Callable[[], int]:
     """A function that gathers one batch: s, a, s', and a future state as the goal."""
     rng = np.random.default_rng(0)
 
@@ -60,11 +64,9 @@ def _gatherer(trajectories: Trajectories, source: Trajectories | Window):
         rows, ends = source.draw_transitions(BATCH, rng)
         ahead = (rng.random(BATCH) ** 2 * 200).astype(np.int64) + 1
         goals = np.minimum(rows + ahead, ends)
-        states, actions = trajectories.observations, trajectories.actions
-        _ = states.take(rows, 0), actions.take(rows, 0), states.take(rows + 1, 0)
-        _ = states.take(goals, 0)
-        if isinstance(source, Window):
-            source.advance(BATCH)
+        _ = source.states(rows), source.actions(rows), source.states(rows + 1)
+        _ = source.states(goals)
+        source.advance(BATCH)
 
     def several() -> int:  # a window moves every few batches: that must be in every measurement
         for _ in range(20):
@@ -87,14 +89,12 @@ def _measure(path: Path, kind: str) -> dict[str, float]:
             while stream.read(1 << 24):
                 pass
     store = Store.open(path, mapped=True)
-    source = Window(store.train, seed=0) if kind == "window" else store.train
-    small = Trajectories.from_episodes(list(_episodes(SMALL)))
-    mapped, in_memory = _gatherer(store.train, source), _gatherer(small, small)
+    large = DataSource(store.train, window_bytes=WINDOW_BYTES if kind == "window" else None)
+    small = DataSource(Trajectories.from_episodes(list(_episodes(SMALL))))
+    mapped, in_memory = _gatherer(large), _gatherer(small)
     with one_core():  # by turns, so that both see the same machine
         ratios = sorted(rate(in_memory, 1.0) / rate(mapped, 1.0) for _ in range(7))
-    status = Path("/proc/self/status").read_text()
-    resident = next(x for x in status.splitlines() if x.startswith("VmHWM")).split()[1]
-    return {"ratio": ratios[3], "gib": int(resident) / (1 << 20)}
+    return {"ratio": ratios[3], "gib": peak_kib() / (1 << 20)}
 
 
 if __name__ == "__main__":

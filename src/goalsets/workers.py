@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from goalsets.core import GoalsetsError
@@ -40,6 +41,12 @@ WORKER_ENVIRONMENT = {
 
 MOST_DEATHS = 2
 
+_MEMORY_LIMITS = (
+    "/sys/fs/cgroup/memory.max",
+    "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+)
+"""Where Linux says what a container may have, in its two versions."""
+
 AHEAD = 2
 """Jobs that a worker has been given: the one it is at, and one so that it need not wait."""
 
@@ -57,6 +64,20 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def available_memory() -> int:
+    """How many bytes of memory this process may still take, about."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = 1024 * next(int(x.split()[1]) for x in lines if x.startswith("MemAvailable"))
+    except (OSError, StopIteration, ValueError):  # not Linux: half of what is built in
+        free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    limits: list[int] = []
+    for name in _MEMORY_LIMITS:
+        with contextlib.suppress(OSError, ValueError):  # no such file, or it says "max"
+            limits.append(int(Path(name).read_text(encoding="ascii")))
+    return min([free, *limits])
 
 
 @dataclass

@@ -123,3 +123,19 @@ def test_memory_stays_small(tmp_path: Path) -> None:
         largest = max(largest, resident_kilobytes(file))
     assert window.drawn > store.train.num_transitions, "the window should turn once"
     assert largest < file.stat().st_size / 1024 / 4
+
+
+@pytest.mark.parametrize("lengths", [[9] * 40, [9, 4, 13] * 20, [1, 200, 3, 0, 90] * 10])
+def test_every_transition_of_the_window_can_be_drawn(lengths: list[int]) -> None:
+    """Also where blocks have very different sizes."""
+    trajectories = Trajectories.from_episodes(make_episodes(lengths))
+    window = Window(trajectories, seed=1, block_bytes=20 * ROW, window_bytes=100 * ROW)
+    offsets = trajectories.offsets
+    for _ in range(30):
+        rows, ends = window.draw_transitions(20_000, np.random.default_rng(0))
+        found = np.unique(rows)
+        episodes = np.unique(np.searchsorted(offsets, found, side="right") - 1)
+        expected = [np.arange(offsets[e], offsets[e + 1] - 1) for e in episodes]
+        np.testing.assert_array_equal(found, np.concatenate(expected))
+        assert (rows < ends).all()
+        window.advance(37)

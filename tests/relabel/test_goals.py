@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from goalsets import Episode, GoalSet, GoalsetsError, Group, Query, StateLayout
+from goalsets.data.drawing import DataSource
 from goalsets.data.trajectories import Trajectories
-from goalsets.data.window import Window
 from goalsets.relabel.batch import BatchSpec
 from goalsets.relabel.goals import ACTOR_GOALS, RANDOM, VALUE_GOALS, GoalMixture
 from goalsets.relabel.labels import Candidates, IdentityLabels, PredicateLabels, TermLabels
@@ -198,12 +198,14 @@ class FixedQuery:
 
 def test_windowed_batches_advance() -> None:
     trajectories = make_trajectories((30,) * 40)
-    window = Window(trajectories, seed=0, block_bytes=31 * 16, window_bytes=31 * 16 * 5)
-    sampler = Sampler(window, LAYOUT, Blockwise(), BOTH)
+    source, other = (DataSource(trajectories, window_bytes=31 * 16 * 5) for _ in range(2))
+    sampler = Sampler(source, LAYOUT, Blockwise(), BOTH)
     rng = Generators.from_seed(0)
     for _ in range(10):
         assert sampler.sample(32, rng).states.shape == (32, 4)
-    assert window.drawn == 320
+    other.seek(320)
+    rows, expected = (s.draw_states(1_000, np.random.default_rng(0)) for s in (source, other))
+    np.testing.assert_array_equal(rows, expected)
 
 
 # --- What a learner asks for --------------------------------------------------------------------

@@ -45,6 +45,15 @@ def schemes(assignment: Assignment, stop: Stop, place: Place) -> list[Ended]:
     return [Ended(job, *attempt(job, assignment, place, do)) for job in assignment.jobs]
 
 
+def data_in(assignment: Assignment, stop: Stop, place: Place) -> list[Ended]:
+    """Notes where its data would be."""
+
+    def do(claim: Claim) -> None:
+        (claim.directory / "where").write_text(assignment.data_in)
+
+    return [Ended(job, *attempt(job, assignment, place, do)) for job in assignment.jobs]
+
+
 def mixed(assignment: Assignment, stop: Stop, place: Place) -> list[Ended]:
     """By seed: 1 fails, 2 always kills its process, 3 kills it once; the others do nothing."""
 

@@ -21,7 +21,7 @@ from goalsets.sweep.survey import RUNS
 from goalsets.sweep.work import Ended
 from tests.sweep import noop
 from tests.sweep.conftest import TASK, small
-from tests.sweep.driving import drive, wait_for, worked
+from tests.sweep.driving import assert_same_runs, drive, wait_for, where, worked
 
 # Each starts processes that import everything: seconds here, minutes on a busy machine.
 pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
@@ -56,6 +56,25 @@ def test_another_sweep_needs_another_directory(tmp_path: Path) -> None:
         drive(small(name="other"), tmp_path, noop.nothing)
     with pytest.raises(SweepError, match="no run of 'small' fits"):
         drive(small(), tmp_path, noop.nothing, only=("*gciql*",))
+
+
+def test_workers_hear_where_data_is_to_be(tmp_path: Path) -> None:
+    sweep = small(seeds=(0,))
+    drive(sweep, tmp_path / "unsaid", noop.data_in)
+    drive(sweep, tmp_path / "said", noop.data_in, data_in="disk")
+    assert where(tmp_path / "unsaid", sweep) == ["auto"]
+    assert where(tmp_path / "said", sweep) == ["disk"]
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_data_on_disk_changes_nothing(tmp_path: Path, together: bool) -> None:
+    sweep = small()
+    for place in ("auto", "disk"):
+        options = {"data_in": place, "seeds_together": together}
+        assert drive(sweep, tmp_path / place, **options).complete
+    assert_same_runs(tmp_path / "auto", tmp_path / "disk", sweep)
+    log = (tmp_path / "auto" / RUNS / sweep.jobs()[0].name / "run.log").read_text()
+    assert "data in memory: a copy takes" in log
 
 
 # --- Failures stay with their run ---

@@ -29,6 +29,7 @@ def sweep(  # noqa: PLR0913, PLR0917 - the flags of a command
     only: tuple[str, ...] = (),
     retry_failed: bool = False,
     seeds_together: bool = False,
+    data_in: Literal["auto", "memory", "disk"] = "auto",
     dry_run: bool = False,
 ) -> None:
     """Run a grid of trainings with their evaluations, here or on a Ray cluster.
@@ -52,6 +53,8 @@ def sweep(  # noqa: PLR0913, PLR0917 - the flags of a command
         only: Only runs whose name fits a pattern, such as "*gciql*".
         retry_failed: Also try runs again that failed.
         seeds_together: Train the seeds of a configuration in one process, with stacked parameters.
+        data_in: Where the data of a run is: in memory, or left on disk; auto goes by what is free,
+            divided by the runs side by side.
         dry_run: List the runs and how they stand, and start nothing.
     """
     from goalsets.cli.sweep_status import print_survey
@@ -75,6 +78,7 @@ def sweep(  # noqa: PLR0913, PLR0917 - the flags of a command
             only=only,
             retry_failed=retry_failed,
             seeds_together=seeds_together,
+            data_in=data_in,
             watch=screen,
         )
     print_survey(survey(place), place)

@@ -75,6 +75,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     set: tuple[str, ...] = (),  # noqa: A002 - what people type
     threads: int | None = None,
     device: str = "cpu",
+    data_in: Literal["auto", "memory", "disk"] = "auto",
     overrides: Overrides = Overrides(),  # noqa: B008 - frozen
     looking: Looking = Looking(),  # noqa: B008 - frozen
 ) -> None:
@@ -99,6 +100,8 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
         set: Settings of the learner, such as --set alpha=0.3 witness=true.
         threads: Threads to compute with; by default one for each processor.
         device: Where to compute: cpu, or an accelerator that torch has, such as cuda.
+        data_in: Where the data is: copied into memory, or left on disk, which takes less than 1 GiB
+            however much there is. auto goes by its size, and says so. The weights are the same.
         overrides: In place of the preset's.
         looking: What is kept on the way.
     """
@@ -106,6 +109,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     from rich.console import Console
 
     from goalsets.cli.training_screen import TrainingScreen
+    from goalsets.data.drawing import choose_place
     from goalsets.evaluate.alongside import Alongside
     from goalsets.runs.presets import resolve
     from goalsets.train.session import Pace
@@ -123,6 +127,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
         settings=_settings(set),
     )
     store, known = _find_data(task, data)
+    where = choose_place(data_in, store.train, say=_say)
     place = output or Path("runs") / Path(task).name / f"{learner}-{scheme}-{preset}-s{seed}"
     cores = available_cores()
     torch.set_num_threads(threads or cores)
@@ -148,6 +153,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
                 watch=screen,
                 more_logs=_wandb(looking.wandb),
                 device=device,
+                data_in=where,
             )
             screen.finish()
         except KeyboardInterrupt:
@@ -173,8 +179,12 @@ def _find_data(task: str, data: Path | None) -> tuple[Store, bool]:
     if known:
         TASKS[task]
     store = find_store(task, data, make=True) if known else Store.open(task, mapped=True)
-    store.verify()  # left on disk: training holds its standardised copy, and no second one
+    store.verify()
     return store, known
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr)
 
 
 def _settings(pairs: Sequence[str]) -> dict[str, Any]:

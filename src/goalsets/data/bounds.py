@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from goalsets.data.pages import pieces
 from goalsets.data.trajectories import Trajectories
 
 Floats = NDArray[np.float32]
@@ -41,10 +42,10 @@ class Bounds:
         last[trajectories.offsets[1:] - 1] = True  # filling actions, which nobody took
         low = np.full(trajectories.actions.shape[1], np.inf)
         high = -low
-        for start in range(0, len(last), _CHUNK):
-            part = trajectories.actions[start : start + _CHUNK][~last[start : start + _CHUNK]]
-            if len(part):
-                low, high = np.minimum(low, part.min(0)), np.maximum(high, part.max(0))
+        for rows, part in pieces(trajectories.actions, _CHUNK):
+            taken = part[~last[rows]]
+            if len(taken):
+                low, high = np.minimum(low, taken.min(0)), np.maximum(high, taken.max(0))
         room = _ROOM * (high - low)
         return cls((low - room).astype(np.float32), (high + room).astype(np.float32))
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from goalsets.data.pages import pieces
 from goalsets.data.trajectories import Trajectories
 
 Floats = NDArray[np.float32]
@@ -33,18 +35,14 @@ class Normaliser:
     @classmethod
     def fit(cls, trajectories: Trajectories) -> Normaliser:
         """Measure trajectories; the filling action of a last state does not count."""
-        last = np.zeros(trajectories.num_states, dtype=np.bool_)
-        last[trajectories.offsets[1:] - 1] = True
-        everywhere = np.ones_like(last)
-        return cls(
-            *_moments(trajectories.observations, everywhere),
-            *_moments(trajectories.actions, ~last),
-        )
+        starts = np.ones(trajectories.num_states, dtype=np.bool_)
+        starts[trajectories.offsets[1:] - 1] = False
+        return cls(*_moments(trajectories.observations), *_moments(trajectories.actions, starts))
 
     def states(self, raw: Floats) -> Floats:
         """Standardise states `[..., D]`."""
         found = raw - self.state_mean
-        found /= self.state_std  # in place: whole data sets come by here
+        found /= self.state_std  # in place: large pieces come by here
         return found
 
     def actions(self, raw: Floats) -> Floats:
@@ -61,24 +59,37 @@ class Normaliser:
         """Return standardised trajectories in memory, without extras."""
         return dataclasses.replace(
             trajectories,
-            observations=self.states(np.asarray(trajectories.observations)),
-            actions=self.actions(np.asarray(trajectories.actions)),
+            observations=_in_pieces(self.states, trajectories.observations),
+            actions=_in_pieces(self.actions, trajectories.actions),
             extras={},
         )
 
 
-def _moments(values: NDArray[np.float32], counted: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+def _in_pieces(standardise: Callable[[Floats], Floats], values: Floats) -> Floats:
+    """Standardise a whole array, of which no more than a piece need be in memory twice."""
+    found = np.empty(values.shape, np.float32)
+    for rows, part in pieces(values, _CHUNK):
+        found[rows] = standardise(np.asarray(part))
+    return found
+
+
+def _moments(values: Floats, counted: NDArray[np.bool_] | None = None) -> tuple[Floats, Floats]:
     """Mean and deviation over the counted rows, in double precision and a piece at a time."""
-    count = int(counted.sum())
-    total = np.zeros(values.shape[1])
-    for start in range(0, len(values), _CHUNK):
-        part = values[start : start + _CHUNK][counted[start : start + _CHUNK]]
-        total += part.sum(axis=0, dtype=np.float64)
+    count = len(values) if counted is None else int(counted.sum())
+    total, squares = np.zeros(values.shape[1]), np.zeros(values.shape[1])
+    for rows, part in pieces(values, _CHUNK):
+        total += _select(part, counted, rows).sum(axis=0, dtype=np.float64)
     mean = total / count
-    squares = np.zeros(values.shape[1])
-    for start in range(0, len(values), _CHUNK):
-        part = values[start : start + _CHUNK][counted[start : start + _CHUNK]]
-        squares += ((part - mean) ** 2).sum(axis=0)
+    for rows, part in pieces(values, _CHUNK):
+        apart = _select(part, counted, rows) - mean
+        apart *= apart
+        squares += apart.sum(axis=0)
+        del apart  # before the next one is made
     std = np.sqrt(squares / count)
     std[std < _LEAST_STD] = 1.0
     return mean.astype(np.float32), std.astype(np.float32)
+
+
+def _select(part: Floats, counted: NDArray[np.bool_] | None, rows: slice) -> Floats:
+    part = np.asarray(part)
+    return part if counted is None else part[counted[rows]]

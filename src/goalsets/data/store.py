@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError, StateLayout, layout_from_dict
+from goalsets.data.pages import pieces
 from goalsets.data.trajectories import Trajectories
 
 FORMAT = "goalsets-store"
@@ -156,8 +157,8 @@ def digest(array: NDArray[Any]) -> str:
     """BLAKE2b of an array's bytes, read in pieces so that a mapped array stays on disk."""
     state = hashlib.blake2b(digest_size=16)
     rows = max(1, (16 << 20) // max(1, array[:1].nbytes))
-    for start in range(0, len(array), rows):
-        state.update(np.ascontiguousarray(array[start : start + rows]).data)
+    for _, part in pieces(array, rows):
+        state.update(np.ascontiguousarray(part).data)
     return state.hexdigest()
 
 

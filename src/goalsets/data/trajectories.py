@@ -119,6 +119,9 @@ class Trajectories:
     def advance(self, count: int) -> None:
         """Hear that a batch was drawn; all of the data stays within reach."""
 
+    def seek(self, drawn: int) -> None:
+        """Hear how much was drawn before; it makes no difference."""
+
     def locate(self, transitions: Rows) -> tuple[Rows, Rows]:
         """Turn transitions, counted from 0, into rows and the last rows of their episodes."""
         if self._equal_length is not None:

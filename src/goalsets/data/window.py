@@ -11,33 +11,37 @@ within a window draws are independent.
 
 from __future__ import annotations
 
-import contextlib
-import mmap
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError
+from goalsets.data.pages import announce, bring_in, give_back
 from goalsets.data.trajectories import Rows, Trajectories
 
 MEBIBYTE = 1 << 20
-
-# Linux: read and map a whole range in one call, where page faults would take many. Python does not
-# name it yet; a kernel that does not know it refuses, and the faults do the work.
-_POPULATE = 22
+WINDOW_BYTES = 256 * MEBIBYTE
+"""Room for the observations of a million transitions with 64 coordinates."""
+_BLOCKS = 256
+"""Blocks of a window: many, so that a batch is a mixture of places all over the data; but not so
+many that the pages at their edges, which are mapped with them, would count."""
+_LARGEST_TABLE = 8
+"""Entries for each block."""
 
 
 class Window:
     """A rotating choice of blocks, with the same draws as `Trajectories`.
 
     It is a function of its seed and of how many transitions were drawn, so that a resumed run
-    sees what an undisturbed one would.
+    sees what an undisturbed one would. An episode is never divided: one that is larger than a
+    block is a block by itself.
 
     Args:
         trajectories: The data.
         seed: Chooses the order of the blocks.
         window_bytes: How much of the observations may be in the window.
-        block_bytes: How much of them makes a block.
+        block_bytes: How much of them makes a block; by default a small part of the window.
         drawn: How many transitions have been drawn already, when a run is resumed.
     """
 
@@ -46,11 +50,13 @@ class Window:
         trajectories: Trajectories,
         seed: int,
         *,
-        window_bytes: int = 128 * MEBIBYTE,
-        block_bytes: int = MEBIBYTE // 2,
+        window_bytes: int = WINDOW_BYTES,
+        block_bytes: int | None = None,
         drawn: int = 0,
     ) -> None:
-        """Divide the episodes into blocks and open the window."""
+        """Divide the episodes into blocks and choose those of the window."""
+        if block_bytes is None:
+            block_bytes = max(1, window_bytes // _BLOCKS)
         if not 0 < block_bytes <= window_bytes:
             raise GoalsetsError(
                 f"a window needs 0 < block_bytes <= window_bytes, got {block_bytes} "
@@ -61,11 +67,17 @@ class Window:
         self.drawn = drawn
         self._edges = _block_edges(trajectories, block_bytes)
         blocks = len(self._edges) - 1
-        self.size = min(blocks, window_bytes // block_bytes)
+        # Not window_bytes // block_bytes: long episodes make larger blocks than were asked for.
+        share = window_bytes / max(1, trajectories.observations.nbytes)
+        self.size = min(blocks, max(1, int(share * blocks)))
         self._before = trajectories.offsets[self._edges] - self._edges
         self._transitions = np.diff(self._before)
+        self._transitions_a_block = max(1, int(self._before[-1]) // blocks)
         self._orders: dict[int, NDArray[np.int64]] = {}
         self._moves = drawn // self._transitions_a_block
+        # Stretches of a power of two, each no longer than the smallest block.
+        self._stretch = max(0, int(self._transitions.min()).bit_length() - 1)
+        self._filled = False
         self._enter()
 
     @property
@@ -83,45 +95,45 @@ class Window:
             self._moves += 1
             self._enter()
             if oldest not in self._blocks:
-                self._advise(oldest, mmap.MADV_DONTNEED)
-            self._advise(int(self._blocks[-1]), _POPULATE)
-
-    @property
-    def _transitions_a_block(self) -> int:
-        return max(1, int(self._before[-1]) // len(self._transitions))
+                self._tell(give_back, oldest)
+            self._tell(bring_in, int(self._blocks[-1]))
+            self._tell(announce, int(self._sequence(self._moves + self.size, 1)[0]))
 
     def draw_transitions(self, count: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
         """Draw transitions of the window uniformly: rows, and last rows of their episodes."""
-        drawn = rng.integers(0, self._cumulative[-1], count)
-        # In the order of the blocks, memory is read from page to page instead of back and forth;
-        # the order within a batch means nothing.
-        drawn.sort()
-        return self._locate(drawn)
+        return self._locate(rng.integers(0, self._cumulative[-1], count))
 
     def draw_states(self, count: int, rng: np.random.Generator) -> Rows:
-        """Draw states of the window uniformly, but for the last ones of episodes.
-
-        They are not sorted: they are paired with transitions that are.
-        """
+        """Draw states of the window uniformly, but for the last ones of episodes."""
         return self._locate(rng.integers(0, self._cumulative[-1], count))[0]
 
-    def states(self, rows: Rows) -> NDArray[np.float32]:
-        """The states `[B, D]` at rows."""
-        return self.trajectories.states(rows)
-
-    def taken_actions(self, rows: Rows) -> NDArray[np.float32]:
-        """The actions `[B, A]` that were taken at rows."""
-        return self.trajectories.taken_actions(rows)
-
     def _locate(self, drawn: Rows) -> tuple[Rows, Rows]:
-        place = np.searchsorted(self._cumulative, drawn, side="right") - 1
+        if not self._filled:
+            self._fill()
+        # A table says in which block a stretch of transitions begins; it may end in the next one.
+        # That is several times as fast as to search, where blocks are of about the same size.
+        if self._table is not None:
+            place = self._table[drawn >> self._stretch]
+            place += drawn >= self._cumulative[place + 1]
+        else:
+            place = np.searchsorted(self._cumulative, drawn, side="right") - 1
         return self.trajectories.locate(drawn + self._shift[place])
+
+    def _fill(self) -> None:
+        """Read the blocks one after the other: the first batches would read them row by row."""
+        self._filled = True
+        for block in self._blocks:
+            self._tell(bring_in, int(block))
 
     def _enter(self) -> None:
         self._blocks = self._sequence(self._moves, self.size)
         self._cumulative = np.concatenate([[0], np.cumsum(self._transitions[self._blocks])])
         # What turns a transition of the window into one of the data, for each block.
         self._shift = self._before[self._blocks] - self._cumulative[:-1]
+        starts = np.arange(0, self._cumulative[-1], 1 << self._stretch)
+        self._table = None
+        if len(starts) <= _LARGEST_TABLE * self.size:
+            self._table = np.searchsorted(self._cumulative, starts, side="right") - 1
 
     def _sequence(self, start: int, count: int) -> NDArray[np.int64]:
         """A stretch of the endless sequence of random permutations of the blocks."""
@@ -130,7 +142,8 @@ class Window:
         for turn in range(first, last + 1):
             if turn not in self._orders:
                 self._orders.pop(turn - 2, None)
-                rng = np.random.default_rng((self.seed, turn))
+                # The 3 keeps it apart from what else is drawn with a run's seed.
+                rng = np.random.default_rng((self.seed, 3, turn))
                 self._orders[turn] = rng.permutation(blocks)
         offset = start - first * blocks
         if first == last:
@@ -138,12 +151,12 @@ class Window:
         both = np.concatenate([self._orders[turn] for turn in range(first, last + 1)])
         return both[offset : offset + count]
 
-    def _advise(self, block: int, advice: int) -> None:
+    def _tell(self, advice: Callable[[NDArray[np.float32], int, int], None], block: int) -> None:
         """Tell the kernel about a block's pages, where the arrays are memory-mapped."""
         offsets = self.trajectories.offsets
         start, stop = offsets[self._edges[block]], offsets[self._edges[block + 1]]
         for array in (self.trajectories.observations, self.trajectories.actions):
-            _advise_rows(array, int(start), int(stop), advice)
+            advice(array, int(start), int(stop))
 
 
 def _block_edges(trajectories: Trajectories, block_bytes: int) -> Rows:
@@ -153,21 +166,3 @@ def _block_edges(trajectories: Trajectories, block_bytes: int) -> Rows:
     number = max(1, int(position[-1]) // block_bytes)
     wanted = np.linspace(0, position[-1], number + 1)
     return np.unique(np.searchsorted(position, wanted))
-
-
-def _advise_rows(array: NDArray[np.float32], start: int, stop: int, advice: int) -> None:
-    memory = getattr(array, "_mmap", None)  # numpy's name for the mapping under a np.memmap
-    if not isinstance(array, np.memmap) or memory is None or not hasattr(memory, "madvise"):
-        return
-    row_bytes = array.itemsize * array.shape[1]
-    # The array may be a part of what is mapped: measure where in it the array begins.
-    base = array.ctypes.data - np.frombuffer(memory, dtype=np.uint8).ctypes.data
-    first = _round_up(base + start * row_bytes, mmap.PAGESIZE)
-    last = (base + stop * row_bytes) // mmap.PAGESIZE * mmap.PAGESIZE
-    if last > first:
-        with contextlib.suppress(OSError):
-            memory.madvise(advice, first, last - first)
-
-
-def _round_up(value: int, multiple: int) -> int:
-    return -(-value // multiple) * multiple

@@ -18,7 +18,10 @@ Arrays = NDArray[Any]
 
 
 class RowSource(Protocol):
-    """Standardised data that batches are drawn from: `goalsets.data.trajectories.Trajectories`."""
+    """Standardised data that batches are drawn from: a `goalsets.data.drawing.DataSource`.
+
+    Standardised `goalsets.data.trajectories.Trajectories` are one, too.
+    """
 
     def draw_transitions(self, count: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
         """Draw transitions: their rows, and the last row of each one's episode."""
@@ -38,6 +41,10 @@ class RowSource(Protocol):
 
     def advance(self, count: int) -> None:
         """Hear that a batch of `count` transitions was drawn."""
+        ...
+
+    def seek(self, drawn: int) -> None:
+        """Go to where a source is that has drawn so many transitions: a resumed run does."""
         ...
 
 

@@ -6,6 +6,7 @@ It keeps no state. Killed at any moment and started again, it looks at the files
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import platform
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from goalsets.data.drawing import DataIn
 from goalsets.sweep.engine import Engine
 from goalsets.sweep.files import read_sweep, write_sweep
 from goalsets.sweep.grid import Job, Sweep, SweepError
@@ -100,6 +102,7 @@ def run_sweep(
     only: Sequence[str] = (),
     retry_failed: bool = False,
     seeds_together: bool = False,
+    data_in: DataIn = "auto",
     watch: Watch | None = None,
 ) -> Summary:
     """Run what is left of a sweep.
@@ -111,6 +114,7 @@ def run_sweep(
         only: Patterns such as `*gciql*`: only runs whose name fits one of them.
         retry_failed: Also try those again that failed.
         seeds_together: Train runs that differ only in their seed in one process.
+        data_in: Where the data of a run is; by default each worker decides by what is free.
         watch: Told how it gets on.
     """
     watch = watch or Quiet()
@@ -129,9 +133,12 @@ def run_sweep(
         failed = len(asked) - before - len(left)
         watch.begin(len(asked), before, failed)
         outcomes: Counter[Outcome] = Counter()
-        assignments = list(
-            _assign(left, sweep, directory, engine, watch.say, together=seeds_together)
-        )
+        assignments = [
+            dataclasses.replace(assignment, data_in=data_in)
+            for assignment in _assign(
+                left, sweep, directory, engine, watch.say, together=seeds_together
+            )
+        ]
         with _stopped_by_signals(engine):
             for ended in engine.run(assignments):
                 outcomes[ended.outcome] += 1

@@ -7,12 +7,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from goalsets.collect.find import find_store
+from goalsets.data.drawing import DataPlace, choose_place
 from goalsets.data.paths import data_dir
 from goalsets.data.store import INDEX, Store
 from goalsets.sweep.grid import DataChoice, SuiteChoice, Sweep
-from goalsets.workers import silence
+from goalsets.workers import available_cores, silence
+
+if TYPE_CHECKING:
+    from goalsets.sweep.work import Assignment, Place
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,15 @@ def prepare_data(task: str, choice: DataChoice, say: Callable[[str], None] = sil
             f"that this sweep would collect: {path}"
         )
     return Prepared(store.path.resolve(), store.fingerprint)
+
+
+def open_data(assignment: Assignment, place: Place) -> tuple[Store, DataPlace]:
+    """The store for a worker, checked, and where its data is to be while the run is trained."""
+    store = Store.open(place.data(assignment.data, assignment.fingerprint), mapped=True)
+    store.verify()
+    # Its neighbours begin at about the same time, before anybody's copy shows in what is free.
+    runs = max(1, available_cores() // assignment.threads)
+    return store, choose_place(assignment.data_in, store.train, runs=runs, say=print)
 
 
 def _collect(task: str, episodes: int | None, say: Callable[[str], None]) -> None:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from goalsets.core import GoalsetsError
 from goalsets.sweep.grid import Job
+from goalsets.sweep.prepare import open_data
 from goalsets.sweep.state import LOG, Claim, ClaimLostError
 from goalsets.sweep.work import (
     Assignment,
@@ -18,7 +19,6 @@ from goalsets.sweep.work import (
     Stop,
     is_trained,
     logged,
-    open_data,
 )
 from goalsets.train.loop import DivergedError, StoppedError
 from goalsets.train.together import train_together
@@ -62,13 +62,15 @@ def _train(claims: Claims, assignment: Assignment, stop: Stop, place: Place) -> 
     # What is printed on the way is of all of them; it goes to the log of the first.
     with logged(order[0].directory / LOG):
         try:
+            store, data_in = open_data(assignment, place)
             found = train_together(
                 [job.config for job, _ in claims],
-                open_data(assignment, place),
+                store,
                 [claim.directory for claim in order],
                 pace=assignment.duties.pace,
                 stop=watch,
                 device=assignment.device,
+                data_in=data_in,
             )
         except StoppedError as error:
             return _end(claims, "stopped", str(error))

@@ -20,11 +20,12 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from goalsets.core import GoalsetsError
-from goalsets.data.store import Store
+from goalsets.data.drawing import DataIn
 from goalsets.runs.run import CONFIG, Run
 from goalsets.runs.weights import Progress
 from goalsets.sweep.devices import Device
 from goalsets.sweep.grid import Evaluation, Job
+from goalsets.sweep.prepare import open_data
 from goalsets.sweep.state import LOG, Claim, ClaimLostError
 from goalsets.train.loop import StoppedError
 from goalsets.train.session import Pace, train
@@ -65,6 +66,8 @@ class Assignment:
     threads: int = 1
     device: Device = "cpu"
     """Where to train; episodes are run on processors."""
+    data_in: DataIn = "auto"
+    """Where the data is while a run is trained."""
 
     def __str__(self) -> str:
         """Speak of it."""
@@ -202,24 +205,19 @@ def _do(job: Job, assignment: Assignment, claim: Claim, stop: Stop, place: Place
     if not is_trained(directory, job):
         claim.beat("training")
         watch = Watch(claim, stop)
+        store, data_in = open_data(assignment, place)
         train(
             job.config,
-            open_data(assignment, place),
+            store,
             directory,
             resume=True,
             pace=duties.pace,
             watch=watch,
             stop=watch.stop,
             device=assignment.device,
+            data_in=data_in,
         )
     evaluate(assignment, claim, stop, place)
-
-
-def open_data(assignment: Assignment, place: Place) -> Store:
-    """The store, checked and left on disk: a run holds only its standardised copy in memory."""
-    store = Store.open(place.data(assignment.data, assignment.fingerprint), mapped=True)
-    store.verify()
-    return store
 
 
 class Watch:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from goalsets.data.drawing import DataSource
 from goalsets.data.trajectories import Trajectories
+from goalsets.data.window import WINDOW_BYTES
 from goalsets.learners import LEARNERS
 from goalsets.relabel.batch import Batch
 from goalsets.relabel.labels import IdentityLabels, Labels, PredicateLabels, TermLabels
@@ -29,7 +31,11 @@ def make_sampler(config: TrainConfig, frame: Frame, data: RowSource) -> Sampler:
 
 
 def draw_held_out(
-    config: TrainConfig, frame: Frame, held_out: Trajectories, size: int = 2048
+    config: TrainConfig,
+    frame: Frame,
+    held_out: Trajectories,
+    size: int = 2048,
+    window_bytes: int = WINDOW_BYTES,
 ) -> Batch[Arrays] | None:
     """Draw relabeled transitions from episodes that are not trained on, if there are any.
 
@@ -37,16 +43,19 @@ def draw_held_out(
     """
     if held_out.num_transitions < 1:
         return None
-    sampler = make_sampler(config, frame, frame.normaliser.apply(held_out))
-    return sampler.sample(size, Generators.from_seed(config.seed))
+    # A single batch needs no copy of them all.
+    source = DataSource(held_out, frame.normaliser, seed=config.seed, window_bytes=window_bytes)
+    batch = make_sampler(config, frame, source).sample(size, Generators.from_seed(config.seed))
+    source.close()
+    return batch
 
 
-def draw_bank(config: TrainConfig, data: Trajectories) -> torch.Tensor | None:
+def draw_bank(config: TrainConfig, data: RowSource) -> torch.Tensor | None:
     """Draw the states that a random fill is taken from, if that is what is asked for."""
     if config.fill != "random":
         return None
     rng = np.random.default_rng((config.seed, 2))
-    return torch.from_numpy(data.observations[data.draw_states(BANK_STATES, rng)])
+    return torch.from_numpy(data.states(data.draw_states(BANK_STATES, rng)))
 
 
 def _make_labels(config: TrainConfig, frame: Frame) -> Labels:

@@ -72,6 +72,7 @@ class Trainer:
             self.progress = load_checkpoint(
                 directory / CHECKPOINT, learner, self.optimiser, self.rng
             )
+            sampler.source.seek(self.progress.step * config.batch_size)
 
     def run(
         self,

@@ -11,9 +11,11 @@ import torch
 
 from goalsets.core import GoalsetsError, StateLayout
 from goalsets.data.bounds import Bounds
+from goalsets.data.drawing import DataIn, DataSource, choose_place, make_source
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.store import Store
 from goalsets.data.trajectories import Trajectories
+from goalsets.data.window import WINDOW_BYTES
 from goalsets.envs.tasks import TASKS
 from goalsets.runs.build import make_learner
 from goalsets.runs.config import TrainConfig
@@ -69,6 +71,8 @@ def train(  # noqa: PLR0913 - each is a choice of its own
     more_logs: Callable[[Run], Sequence[Log]] | None = None,
     stop: Callable[[], bool] | None = None,
     device: str = "cpu",
+    data_in: DataIn = "auto",
+    window_bytes: int = WINDOW_BYTES,
 ) -> Run:
     """Train, from the start or from the last checkpoint.
 
@@ -84,10 +88,23 @@ def train(  # noqa: PLR0913 - each is a choice of its own
             `goalsets.train.loop.StoppedError` raised.
         device: Where to compute, such as cuda. A run that changes its device continues, but not
             bit for bit.
+        data_in: Where the data is: a standardised copy in memory, or a mapped store's files, which
+            takes little memory however large they are; chosen by size unless given. The weights
+            are the same.
+        window_bytes: Data with larger observations is drawn from through a window of this size
+            (see `goalsets.data.window`); the weights depend on it.
     """
     pace = pace or Pace()
     run, trainer = prepare(
-        config, store, directory, pace=pace, resume=resume, more_logs=more_logs, device=device
+        config,
+        store,
+        directory,
+        pace=pace,
+        resume=resume,
+        more_logs=more_logs,
+        device=device,
+        data_in=data_in,
+        window_bytes=window_bytes,
     )
     after = trainer.progress.step
     if watch is not None:
@@ -118,6 +135,8 @@ def prepare(  # noqa: PLR0913 - as above
     data: Trajectories | None = None,
     more_logs: Callable[[Run], Sequence[Log]] | None = None,
     device: str = "cpu",
+    data_in: DataIn = "auto",
+    window_bytes: int = WINDOW_BYTES,
 ) -> tuple[Run, Trainer]:
     """Open a run directory, and put the trainer together that goes on where it is.
 
@@ -128,23 +147,32 @@ def prepare(  # noqa: PLR0913 - as above
         pace: How often to log and to checkpoint.
         resume: Continue what is there.
         frame: What is known of the data, if somebody knows it already.
-        data: The standardised data, likewise.
+        data: A standardised copy of the data, if somebody has one.
         more_logs: Where else metrics go.
         device: Where to compute.
+        data_in: Where the data is, unless it is given.
+        window_bytes: As for `train`.
     """
     check_device(device)
+    place = choose_place(data_in, store.train)
     frame = frame or make_frame(config, store)
     run = _open(config, frame, store, directory, resume=resume)
-    data = frame.normaliser.apply(store.train) if data is None else data
+    held_out = draw_held_out(config, frame, store.validation, window_bytes=window_bytes)
+    if data is not None:
+        source = DataSource(data, seed=config.seed, window_bytes=window_bytes)
+    else:
+        source = make_source(
+            store.train, frame.normaliser, place, seed=config.seed, window_bytes=window_bytes
+        )
     trainer = Trainer(
         config,
-        make_learner(config, frame, draw_bank(config, data)),
-        make_sampler(config, frame, data),
+        make_learner(config, frame, draw_bank(config, source)),
+        make_sampler(config, frame, source),
         directory,
         log_every=pace.log_every,
         checkpoint_every=pace.checkpoint_every,
         device=device,
-        held_out=draw_held_out(config, frame, store.validation),
+        held_out=held_out,
     )
     after = trainer.progress.step
     more = more_logs(run) if more_logs is not None else ()

@@ -18,7 +18,9 @@ import torch
 from torch import Tensor, nn
 
 from goalsets.core import GoalsetsError
+from goalsets.data.drawing import DataIn, choose_place
 from goalsets.data.store import Store
+from goalsets.data.window import WINDOW_BYTES
 from goalsets.learners import Batch, Learner
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import Run
@@ -98,6 +100,8 @@ def train_together(
     pace: Pace | None = None,
     stop: Stop | None = None,
     device: str = "cpu",
+    data_in: DataIn = "auto",
+    window_bytes: int = WINDOW_BYTES,
 ) -> list[Run | DivergedError]:
     """Train, from the start or from the last checkpoints.
 
@@ -109,6 +113,9 @@ def train_together(
         stop: Asked after every step of each; once it says yes, all write checkpoints and
             `StoppedError` is raised.
         device: Where to compute.
+        data_in: Where the data is, as for `goalsets.train.session.train`. In memory all share a
+            copy; on disk each has a window of its own.
+        window_bytes: Likewise.
 
     Returns:
         For each its run, or how it diverged: that does not keep the others.
@@ -116,7 +123,8 @@ def train_together(
     check_stackable(configs)
     pace = pace or Pace()
     frame = make_frame(configs[0], store)
-    data = frame.normaliser.apply(store.train)
+    place = choose_place(data_in, store.train)
+    data = frame.normaliser.apply(store.train) if place == "memory" else None
     runs: dict[int, Run] = {}
     trainers: dict[int, Trainer] = {}
     for index, (config, directory) in enumerate(zip(configs, directories, strict=True)):
@@ -129,6 +137,8 @@ def train_together(
             pace=pace,
             resume=True,
             device=device,
+            data_in=place,
+            window_bytes=window_bytes,
         )
     diverged: dict[int, DivergedError] = {}
     try:
