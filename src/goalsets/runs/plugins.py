@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from goalsets import condition
+from goalsets.condition import CONDITIONERS
 from goalsets.core import Registry
 from goalsets.core.plugins import VARIABLE, PluginError, ensure_loaded, is_loaded
 from goalsets.envs.tasks import TASKS
@@ -25,10 +25,8 @@ def needed_plugins(config: TrainConfig) -> list[str]:
         (LEARNERS, config.learner),
         (SCHEMES, config.scheme),
         (QUERY_DISTRIBUTIONS, scheme.queries),
+        (CONDITIONERS, scheme.conditioning),
     ]
-    conditioners: Registry[Any] | None = getattr(condition, "CONDITIONERS", None)
-    if conditioners is not None:
-        parts.append((conditioners, scheme.conditioning))
     if config.task in TASKS:  # a store of one's own is trained on without a task
         parts.append((TASKS, config.task))
     found = {registry.plugin_of(name) for registry, name in parts}
