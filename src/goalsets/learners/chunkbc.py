@@ -1,0 +1,103 @@
+"""Behavioural cloning of action chunks (ChunkBC): several actions are decided at once.
+
+Imitate the next K actions that were taken on the way to a later state of the same trajectory:
+
+    L_π = − E [ Σ_k m_k log π_k(a_{t+k} | s_t, ψ(s_t, g, q)) / Σ_k m_k ],      k = 0 … K − 1
+
+m_k is 0 where the episode had ended. When acting, n ≤ K of them are taken before the next decision
+(Zhao et al., 2023, without their ensemble over time); the rest is dropped, and so is what is left
+of a decision when the goal or the query changes. Chunks carry what one action cannot: a pause, a
+direction that was chosen and is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor, nn
+
+from goalsets.condition import Conditioner
+from goalsets.core import GoalsetsError
+from goalsets.learners.base import LEARNERS, Learner, Metrics, Problem, summary
+from goalsets.nets import Actor
+from goalsets.relabel.batch import ACTOR, Batch, BatchSpec
+from goalsets.relabel.goals import ACTOR_GOALS
+
+
+@dataclass(frozen=True)
+class ChunkBCConfig:
+    """What ChunkBC lets one set."""
+
+    length: int = 4
+    """K: how many actions are decided at once."""
+    taken: int = 2
+    """n: how many of them are taken before the next decision."""
+
+
+@LEARNERS.register("chunkbc")
+class ChunkBC(Learner):
+    """See the module's docstring."""
+
+    Config = ChunkBCConfig
+    config: ChunkBCConfig
+
+    def __init__(self, problem: Problem, conditioner: Conditioner, config: ChunkBCConfig) -> None:
+        """Create an actor for all actions of a chunk."""
+        if not 1 <= config.taken <= config.length or config.length < 2:
+            raise GoalsetsError(
+                "a chunk needs a length of 2 or more and 1 to length actions taken, got "
+                f"length {config.length} and taken {config.taken}."
+            )
+        super().__init__(problem, conditioner, config)
+
+    @classmethod
+    def batch_spec(cls, config: ChunkBCConfig) -> BatchSpec:
+        """Goals for an actor, and the actions of a chunk."""
+        return BatchSpec({ACTOR: ACTOR_GOALS}, actions=config.length)
+
+    def make_actor(self) -> nn.Module:
+        """An actor with an output for each component of each action."""
+        problem = self.problem
+        actions = self.config.length * problem.action_dim
+        return Actor(problem.state_dim, self.goal_dim, actions, hidden=problem.hidden)
+
+    def actor_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
+        """− log π of the actions that were taken, the mean over them."""
+        assert batch.taken is not None
+        z = self.condition(batch.states, batch.goals[ACTOR])
+        means = self.actor(batch.states, z).unflatten(-1, batch.actions.shape[1:])
+        errors = (means - batch.actions).square().sum(-1)
+        taken = batch.taken.to(errors.dtype)
+        loss = 0.5 * ((errors * taken).sum(1) / taken.sum(1)).mean()
+        error = (errors * taken).sum() / (taken.sum() * batch.actions.shape[-1])
+        return loss, summary("actor", {"loss": loss, "mse": error})
+
+    def losses(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
+        """The actor's loss alone."""
+        return self.actor_loss(batch)
+
+    # --- How it acts --------------------------------------------------------------------------
+
+    @property
+    def chunk(self) -> int:
+        """K."""
+        return self.config.length
+
+    @property
+    def executed(self) -> int:
+        """N."""
+        return self.config.taken
+
+    def decide(
+        self,
+        states: Tensor,
+        goals: Tensor,
+        masks: Tensor,
+        *,
+        rng: np.random.Generator | None = None,
+    ) -> Tensor:
+        """The actions of a chunk, `[B, K, A]`."""
+        del rng
+        means = self.mean_action(states, self.conditioner(states, goals, masks))
+        return means.unflatten(-1, (self.config.length, self.problem.action_dim))
