@@ -14,7 +14,6 @@ from goalsets.core import Episode
 from goalsets.data.writer import write_store
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.rollout import EpisodeSpec, roll_out, run_episode
-from goalsets.evaluate.start import make_environment, start_episode
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import load
 from goalsets.train.session import train
@@ -50,17 +49,17 @@ def prepare(run: Path) -> Callable[[EpisodeSpec], tuple[int, float, float]]:
     import torch
 
     torch.set_num_threads(1)
-    policy, env = load(run), make_environment(TASKS[TASK])
+    policy, world = load(run), TASKS[TASK].open()
 
     def compare(spec: EpisodeSpec) -> tuple[int, float, float]:
         start = time.perf_counter()
-        result = run_episode(env, policy, spec)
+        result = run_episode(world, policy, spec)
         rolled = time.perf_counter() - start
         assert result.trace is not None
         start = time.perf_counter()
-        start_episode(env, spec.task_id, spec.seed)
+        world.start(spec.task_id, spec.seed)
         for action in result.trace["actions"]:
-            env.step(action)
+            world.env.step(action)
         return result.steps, rolled, time.perf_counter() - start
 
     return compare

@@ -23,8 +23,6 @@ from goalsets.data.paths import data_dir
 from goalsets.data.store import Store
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.ask import ask
-from goalsets.evaluate.poses import put_state, show_goal
-from goalsets.evaluate.start import make_environment
 from goalsets.runs.run import Run
 
 QUESTIONS = {
@@ -41,7 +39,7 @@ def main(run: str = "demo", path: str = "docs/assets/three-questions.gif") -> No
     opened = Run.open(run)
     policy, _ = opened.load()
     task, layout = opened.config.task, policy.layout
-    env = make_environment(TASKS[task])
+    world = TASKS[task].open(render=True)
     states = np.asarray(Store.open(data_dir() / task).validation.observations)
     hand, cube = (states[:, layout.group(name).indices] for name in ("eff_pos", "block0_pos"))
     # A hand on the left and a cube on the right, on the table.
@@ -50,21 +48,21 @@ def main(run: str = "demo", path: str = "docs/assets/three-questions.gif") -> No
     for seed, reference in enumerate(states[apart][::7]):
         goals = [GoalSet(reference, Query.parse(text, layout)) for text in QUESTIONS]
         start = {"task": task, "task_id": 1 + seed % 5, "seed": seed}
-        answers = [ask(env, policy, goal, **start) for goal in goals]
+        answers = [ask(world, policy, goal, **start) for goal in goals]
         # Questions that a few steps answer show nothing.
         if all(answer.success and answer.steps > 10 for answer in answers):
             print(f"{start}: reached after {', '.join(str(a.steps) for a in answers)} steps")
-            _film(env, goals, [answer.observations for answer in answers], Path(path))
+            _film(world, goals, [answer.observations for answer in answers], Path(path))
             return
     raise SystemExit("there is no start from which all three are reached.")
 
 
-def _film(env, goals, episodes, path) -> None:  # noqa: ANN001
-    shown = _render(env, goals[0].reference, goals[0])
+def _film(world, goals, episodes, path) -> None:  # noqa: ANN001
+    shown = _render(world, goals[0].reference, goals[0])
     films = []
     for goal, episode in zip(goals, episodes, strict=True):
         states = [*episode[:-1:EVERY], episode[-1]]
-        films.append([_render(env, state, goal) for state in states])
+        films.append([_render(world, state, goal) for state in states])
     frames = [_frame(shown, films, step) for step in range(max(map(len, films)) + HOLD)]
     first, *others = (frame.quantize(255) for frame in frames)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,10 +72,10 @@ def _film(env, goals, episodes, path) -> None:  # noqa: ANN001
     print(f"{path}: {len(frames)} pictures, {size:,} bytes")
 
 
-def _render(env, state, goal) -> Image.Image:  # noqa: ANN001
-    put_state(env, state)
-    show_goal(env, goal.reference, goal.query)
-    return Image.fromarray(np.array(env.render())).resize((SIZE - 4, SIZE - 4))
+def _render(world, state, goal) -> Image.Image:  # noqa: ANN001
+    world.put(state)
+    world.show_goal(goal.reference, goal.query)
+    return Image.fromarray(world.render(200)).resize((SIZE - 4, SIZE - 4))
 
 
 def _frame(reference: Image.Image, films: list[list[Image.Image]], step: int) -> Image.Image:

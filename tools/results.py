@@ -21,8 +21,8 @@ from typing import Any
 import eight_tasks
 from learning_pages import README, fill_places
 
+from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.landscape import LANDSCAPE, has_landscape, keep_landscape
-from goalsets.evaluate.official import TASK_IDS
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.presets import resolve
 from goalsets.runs.run import CONFIG, DATA, EVALUATIONS, Run, read_evaluations
@@ -89,7 +89,7 @@ def is_recorded(job: Job, sweep: Sweep, records: Path = RESULTS / "runs") -> boo
     """Whether the records of a run hold all that a sweep asks of it."""
     found, _ = read_evaluations(records / job.name)
     last = [record for record in found if record["step"] == job.config.steps]
-    episodes = sweep.evaluation.episodes * len(TASK_IDS)
+    episodes = sweep.evaluation.episodes * len(TASKS[job.config.task].goals)
     official = any(r["kind"] == "official" and r["num_episodes"] >= episodes for r in last)
     return official and (not sweep.suites or any(r["kind"] == "suite" for r in last))
 

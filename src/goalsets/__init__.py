@@ -19,6 +19,7 @@ from goalsets.core.plugins import load_plugin
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from goalsets.envs.task import Task
     from goalsets.policy import TrainedPolicy
 
 __version__ = "0.1.0"
@@ -36,6 +37,21 @@ def load(run: str | Path, step: int | None = None) -> TrainedPolicy:
     return load(run, step)
 
 
+def check_task(task: Task | str) -> list[str]:
+    """Check whether a task fits, as Gymnasium's `check_env` does for an environment.
+
+    One error lists everything that is missing or wrong. Where nothing is, remarks come back: what
+    the task cannot do.
+
+    Args:
+        task: The task, or its name.
+    """
+    from goalsets.envs.check import check_task
+    from goalsets.envs.tasks import TASKS
+
+    return check_task(TASKS[task] if isinstance(task, str) else task)
+
+
 __all__ = [
     "Episode",
     "GoalSet",
@@ -44,6 +60,7 @@ __all__ = [
     "Query",
     "StateLayout",
     "__version__",
+    "check_task",
     "load",
     "load_plugin",
     "read_layout",

@@ -10,7 +10,6 @@ from goalsets import Episode
 from goalsets.data.store import Store
 from goalsets.data.writer import write_store
 from goalsets.envs.tasks import TASKS
-from goalsets.evaluate.start import make_environment, start_episode
 from goalsets.runs.run import Run
 from tests.evaluate.conftest import make_run
 
@@ -18,13 +17,13 @@ TASK = "cube-single-noisy-v0"
 
 
 def make_real_run(path: Path) -> tuple[Run, Store]:
-    env = make_environment(TASKS[TASK])
+    world = TASKS[TASK].open()
     rng = np.random.default_rng(0)
     episodes: list[Episode] = []
     for seed in range(4):
-        observations = [start_episode(env, 1 + seed, seed)[0]]
+        observations = [world.start(1 + seed, seed).observation]
         actions = rng.uniform(-1, 1, (40, 5)).astype(np.float32)
-        observations += [np.asarray(env.step(a)[0], dtype=np.float32) for a in actions]
+        observations += [world.step(a).observation for a in actions]
         episodes.append(Episode(np.stack(observations), actions))
     store = write_store(
         path / "store", episodes[:2], episodes[2:], layout=TASKS[TASK].layout, source="random"

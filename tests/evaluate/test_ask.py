@@ -18,8 +18,6 @@ from goalsets.envs.tasks import TASKS
 from goalsets.evaluate import camera as cameras
 from goalsets.evaluate.ask import ask, doubts, support
 from goalsets.evaluate.camera import Camera, find_encoder, write_film
-from goalsets.evaluate.poses import put_state
-from goalsets.evaluate.start import make_environment, start_episode
 from goalsets.policy import TrainedPolicy
 from goalsets.runs.run import Run
 from tests.evaluate.conftest import TASK, make_run
@@ -66,8 +64,8 @@ def test_a_baseline_says_what_it_hears(
 
 
 def test_success_is_latched_at_the_first_step_inside(run: Run, store: Store) -> None:
-    env = make_environment(TASKS[TASK])
-    first, _ = start_episode(env, 1, 0)
+    env = TASKS[TASK].open()
+    first, _ = env.start(1, 0)
     policy = run.load()[0]
     goals = GoalSet(first, Query.parse("eff_pos", LAYOUT))
     answer = ask(env, policy, goals, task=TASK, task_id=1, seed=0)
@@ -102,10 +100,10 @@ class _Towards:
 
 def test_a_camera_changes_nothing(gcdl: Run, store: Store) -> None:
     goals = goal_set(store, "block0_pos")
-    env = make_environment(TASKS[TASK])
+    env = TASKS[TASK].open()
     policy = gcdl.load()[0]
     plain = ask(env, policy, goals, task=TASK, task_id=2, seed=3)
-    filmed = Camera(env, goals.reference, goals.query, 100)
+    filmed = Camera(env, goals.reference, goals.query)
     seen = ask(filmed, policy, goals, task=TASK, task_id=2, seed=3)
     np.testing.assert_array_equal(plain.observations, seen.observations)
     assert plain.distances is not None
@@ -196,15 +194,14 @@ def test_command_without_data_and_without_distance(
 def test_a_state_is_put_where_it_was_seen(name: str) -> None:
     """Of everything but velocities and contact, which a picture does not show."""
     task = TASKS[name]
-    env = make_environment(task)
+    env = task.open()
     rng = np.random.default_rng(1)
-    start_episode(env, 3, 5)
+    env.start(3, 5)
     for _ in range(30):
         state = env.step(rng.uniform(-1, 1, env.action_space.shape).astype(np.float32))[0]
-    start_episode(env, 1, 0)
-    put_state(env, state)
-    inner = env.unwrapped
-    found = inner.get_ob() if hasattr(inner, "get_ob") else inner.compute_observation()
+    env.start(1, 0)
+    env.put(state)
+    found = env.look()
     still = [
         i
         for group in task.layout.groups

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from goalsets import GoalSet, GoalsetsError, Query
+from goalsets.core.margins import margin
 from goalsets.envs.layouts import cube_layout, scene_layout
 from goalsets.evaluate.conditions import Condition, describe_coordinate, find_coordinates
-from goalsets.evaluate.margins import margin
 
 LAYOUT = cube_layout(1)
 

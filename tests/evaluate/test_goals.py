@@ -13,6 +13,7 @@ from goalsets.envs.layouts import cube_layout
 from goalsets.evaluate.goals import GoalFinder, edit_goal
 
 LAYOUT = cube_layout(1)
+NAMES = ("left", "right", "up", "down", "back")
 BANK = np.zeros((10, 28), dtype=np.float32)
 BANK[:, 21] = np.arange(10) / 10
 
@@ -22,12 +23,13 @@ def official(task_id: int) -> np.ndarray:
 
 
 def finder(seed: int = 0) -> GoalFinder:
-    return GoalFinder(LAYOUT, official, 2, lambda: BANK, seed)
+    return GoalFinder(LAYOUT, NAMES, official, 2, lambda: BANK, seed)
 
 
 def test_official_goals() -> None:
     assert finder().find("task") == (pytest.approx(official(2)), "the official goal of task 2")
     assert finder().find("task:5")[0][0] == 5
+    assert finder().find("task:down")[0][0] == 4
 
 
 def test_states_of_the_bank() -> None:
@@ -77,8 +79,8 @@ def test_edits(edit: str, indices: list[int], values: list[float]) -> None:
 
 ERRORS = {
     "nonsense": "expected a goal such as task:3, bank:17",
-    "task:9": "official tasks are task:1 to task:5, got 'task:9'",
-    "task:x": "official tasks are task:1 to task:5",
+    "task:9": "official goals are task:1 to task:5, or by name task:left task:right",
+    "task:x": "got 'task:x'",
     "bank:10": "there are 10 validation states, counted from 0: 10",
     "bank:block0_pos.z > 5": "none of 10 validation states satisfies 'block0_pos.z > 5'",
     "bank:blok0_pos.z > 5": "unknown group 'blok0_pos'",
@@ -117,6 +119,6 @@ def test_bad_files(plain: str, tmp_path: Path) -> None:
 
 
 def test_no_validation_split() -> None:
-    empty = GoalFinder(LAYOUT, official, 1, lambda: BANK[:0])
+    empty = GoalFinder(LAYOUT, NAMES, official, 1, lambda: BANK[:0])
     with pytest.raises(GoalsetsError, match="no validation split"):
         empty.find("bank:0")

@@ -75,8 +75,8 @@ def test_an_episode_is_its_specification(run: Run) -> None:
 
 
 def test_a_goal_that_holds_already_takes_no_step(run: Run) -> None:
-    env, policy = TASKS[TASK].make(), run.load()[0]
-    start, _ = env.reset(seed=5, options={"task_id": 1})
+    env, policy = TASKS[TASK].open(), run.load()[0]
+    start, _ = env.start(1, 5)
     goal = tuple(map(float, start))
     result = run_episode(env, policy, EpisodeSpec(TASK, 1, 5, "cube_pos", goal, trace=True))
     assert result.success
@@ -85,8 +85,8 @@ def test_a_goal_that_holds_already_takes_no_step(run: Run) -> None:
 
 def test_a_goal_of_ones_own_is_judged_by_its_goal_set(run: Run) -> None:
     """An episode goes on for the whole horizon, whatever the environment thinks of it."""
-    env, policy = TASKS[TASK].make(), run.load()[0]
-    start, _ = env.reset(seed=5, options={"task_id": 1})
+    env, policy = TASKS[TASK].open(), run.load()[0]
+    start, _ = env.start(1, 5)
     goal = start.copy()
     goal[6:9] = 40.0  # nobody gets there
     result = run_episode(env, policy, EpisodeSpec(TASK, 1, 5, "ee_pos", tuple(map(float, goal))))

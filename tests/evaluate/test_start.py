@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from goalsets.envs.tasks import TASKS
-from goalsets.evaluate.start import start_episode
 
 TASK_NAMES = ["cube-single-noisy-v0", "antmaze-medium-navigate-v0", "pointmaze-medium-navigate-v0"]
 
@@ -14,12 +13,12 @@ TASK_NAMES = ["cube-single-noisy-v0", "antmaze-medium-navigate-v0", "pointmaze-m
 @pytest.mark.full
 @pytest.mark.parametrize("name", TASK_NAMES)
 def test_a_used_environment_starts_as_a_new_one(name: str) -> None:
-    fresh, used = TASKS[name].make(), TASKS[name].make()
+    fresh, used = TASKS[name].open(), TASKS[name].open()
     for task_id in (1, 4):
-        start_episode(used, task_id, seed=task_id)
+        used.start(task_id, seed=task_id)
         for _ in range(10):
             used.step(used.action_space.sample())
-    for ours, theirs in zip(start_episode(fresh, 2, 7), start_episode(used, 2, 7), strict=True):
+    for ours, theirs in zip(fresh.start(2, 7), used.start(2, 7), strict=True):
         np.testing.assert_array_equal(ours, theirs)
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -28,5 +27,5 @@ def test_a_used_environment_starts_as_a_new_one(name: str) -> None:
 
 
 def test_seeds_differ() -> None:
-    env = TASKS["tabletop-single-v0"].make()
-    assert (start_episode(env, 1, 0)[0] != start_episode(env, 1, 1)[0]).any()
+    env = TASKS["tabletop-single-v0"].open()
+    assert (env.start(1, 0)[0] != env.start(1, 1)[0]).any()

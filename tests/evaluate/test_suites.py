@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from goalsets import GoalSet, GoalsetsError, Query
+from goalsets.core.margins import margin
 from goalsets.data.store import Store
 from goalsets.envs.tasks import TASKS
-from goalsets.evaluate.margins import margin
-from goalsets.evaluate.start import start_episode
 from goalsets.evaluate.suites import (
     Description,
     Predicate,
@@ -73,10 +72,10 @@ def test_references_are_held_out_filtered_and_away_from_the_start(
     suite: Suite, store: Store
 ) -> None:
     bank = {state.tobytes() for state in np.asarray(store.validation.observations)}
-    env = TASKS[TASK].make()
+    world = TASKS[TASK].open()
     assert len(suite.episodes) == 7 * 5 * 2
     for episode in suite.episodes:
-        first, official = start_episode(env, episode.task_id, episode.seed)
+        first, official = world.start(episode.task_id, episode.seed)
         goal = np.array(episode.goal, dtype=np.float32)
         if episode.predicate == "cube_pos":
             np.testing.assert_array_equal(goal, official)

@@ -9,7 +9,6 @@ import numpy as np
 from goalsets import Episode
 from goalsets.data.writer import write_store
 from goalsets.envs.tasks import TASKS
-from goalsets.evaluate.start import make_environment, start_episode
 from goalsets.runs.run import Run
 from tests.evaluate.conftest import make_run
 
@@ -18,15 +17,15 @@ STEPS = 30
 
 def tiny_run(path: Path, task: str, learner: str = "gcdl", name: str = "run") -> Run:
     """A run, and beside it the store that it was trained on."""
-    env = make_environment(TASKS[task])
+    world = TASKS[task].open()
     rng = np.random.default_rng(0)
     episodes: list[Episode] = []
     for seed in range(3):
-        observations = [start_episode(env, 1 + seed, seed)[0]]
-        actions = rng.uniform(-1, 1, (STEPS, *env.action_space.shape)).astype(np.float32)
-        observations += [np.asarray(env.step(a)[0], dtype=np.float32) for a in actions]
+        observations = [world.start(1 + seed, seed).observation]
+        actions = rng.uniform(-1, 1, (STEPS, *world.action_space.shape)).astype(np.float32)
+        observations += [world.step(a).observation for a in actions]
         episodes.append(Episode(np.stack(observations), actions))
-    env.close()
+    world.close()
     layout = TASKS[task].layout
     store = write_store(path / task, episodes[:2], episodes[2:], layout=layout, source="random")
     return make_run(path / name, store, task=task, steps=2, learner=learner, hidden=32)

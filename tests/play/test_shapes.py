@@ -48,7 +48,7 @@ def test_bodies_show_groups_and_ghosts_stand_where_the_state_says(
     world = poser.world
     world.start(2, 3)
     for _ in range(5):
-        world.step(np.full(world.env.action_space.shape, 0.3, dtype=np.float32))
+        world.step(np.full(world.adapter.action_space.shape, 0.3, dtype=np.float32))
     state, pose = world.frame()
     seen = kinematics(physics[0], new_data(physics[0]), pose)[0][found[thing].index].copy()
     posed = poser.pose(state)
@@ -68,7 +68,7 @@ def test_inverse_kinematics_bring_the_arm_to_the_gripper(name: str) -> None:
     state[15:17] = (0.0, 1.0)
     moved = poser.bring_arm(state)
     poser.pose(moved)
-    seen = poser.world.env.unwrapped.compute_observation()
+    seen = poser.world.adapter.look()
     np.testing.assert_allclose(seen[12:17], moved[12:17], atol=0.02)
 
 
@@ -86,7 +86,7 @@ def test_a_push_moves_what_it_says(name: str, what: str) -> None:
     from goalsets.play.world import World
 
     still, pushed = World(TASKS[name]), World(TASKS[name])
-    action = np.zeros(still.env.action_space.shape, dtype=np.float32)
+    action = np.zeros(still.adapter.action_space.shape, dtype=np.float32)
     for world in (still, pushed):
         world.start(1, 0)
     assert pushed.pushes == what

@@ -22,8 +22,8 @@ def main(args: Sequence[str] | None = None) -> None:
             _run(_data_verbs(), words[1:], "goalsets data", _DATA)
         elif words[:1] == ["suite"]:
             _run(_suite_verbs(), words[1:], "goalsets suite", _SUITE)
-        elif words[:2] == ["tasks", "show"]:
-            _show_task(words[2:])
+        elif words[:2] in (["tasks", "show"], ["tasks", "check"]):
+            _one_task(words[1], words[2:])
         elif words[:2] == ["sweep", "status"]:
             _sweep_status(words[2:])
         else:
@@ -82,13 +82,14 @@ def _run(verbs: Verbs, words: list[str], program: str, description: str) -> None
     )
 
 
-def _show_task(words: list[str]) -> None:
-    """Run `goalsets tasks show`: a verb under one that also works by itself."""
+def _one_task(verb: str, words: list[str]) -> None:
+    """Run `goalsets tasks show` or `check`: verbs under one that also works by itself."""
     import tyro
 
-    from goalsets.cli.tasks import show
+    from goalsets.cli.tasks import check, show
 
-    tyro.cli(show, prog="goalsets tasks show", args=words, config=_config())
+    chosen = {"show": show, "check": check}[verb]
+    tyro.cli(chosen, prog=f"goalsets tasks {verb}", args=words, config=_config())
 
 
 def _sweep_status(words: list[str]) -> None:

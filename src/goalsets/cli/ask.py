@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from goalsets.core import GoalSet
     from goalsets.core.acting import Policy
     from goalsets.data.store import Store
+    from goalsets.envs.tasks import Adapter, Task
     from goalsets.evaluate.ask import Answer
     from goalsets.evaluate.camera import Camera
     from goalsets.runs.run import Run
@@ -38,13 +39,14 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     Args:
         run: A run directory, or demo, the model that comes with goalsets.
         query: What defines success, such as "block0_pos & block0_yaw:20deg".
-        goal: The reference: task (the official goal of the start) or task:3; bank:17, a state of
-            the validation split, or 'bank:block0_pos.z >= 0.6', one that satisfies a condition; or
-            a JSON file with all coordinates, or with some groups. By default task; for a model that
-            comes with goalsets, bank:0 of the few held-out states that come with it.
+        goal: The reference: task (the official goal of the start), task:3 or task:NAME; bank:17, a
+            state of the validation split, or 'bank:block0_pos.z >= 0.6', one that satisfies a
+            condition; or a JSON file with all coordinates, or with some groups. By default task;
+            for a model that comes with goalsets, bank:0 of the few held-out states that come with
+            it.
         set: Edits of the reference: block0_pos=0.4,0.1,0.02 in observation units, eff_pos.z=6cm or
             block0_yaw=30deg in physical ones. Positions count from the layout's own origin.
-        task_id: The official task that the episode starts from, 1 to 5.
+        task_id: The official task that the episode starts from, counted from 1.
         seed: Decides the start within it, and which state a condition finds.
         step: A step whose weights were kept; the latest checkpoint unless given.
         data: The store that tells whether the data supports the question; by default the one in
@@ -61,9 +63,7 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     from goalsets.envs.tasks import TASKS
     from goalsets.evaluate.ask import ask as run_question
     from goalsets.evaluate.ask import check_task
-    from goalsets.evaluate.camera import make_filmed
     from goalsets.evaluate.goals import GoalFinder, edit_goal
-    from goalsets.evaluate.start import start_episode
     from goalsets.runs.run import Run
 
     opened = Run.open(run)
@@ -71,10 +71,12 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     check_task(task)
     asked = Query.parse(query, layout)
     store = find_store_if_any(task, data)
-    env = make_filmed(TASKS[task])
+    _check_start(TASKS[task], task_id)
+    world = TASKS[task].open(render=not no_video)
     finder = GoalFinder(
         layout,
-        lambda wanted: start_episode(env, wanted, seed)[1],
+        TASKS[task].goals,
+        lambda wanted: world.start(wanted, seed).goal,
         task_id,
         lambda: _bank(store, opened),
         seed,
@@ -84,12 +86,12 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     print(f"question   {asked}")
     print(f"goal       {source}{', edited' if set else ''}")
     policy, _ = opened.load(step)
-    first, _ = start_episode(env, task_id, seed)
+    first, _ = world.start(task_id, seed)
     _say_before(goals, policy, store, _predicted(policy, first, goals, opened))
     place = output or _next_place(Path() if opened.shipped else opened.path)
     place.mkdir(parents=True, exist_ok=True)
-    camera = _camera(env, goals, TASKS[task].horizon) if not no_video else None
-    answer = run_question(camera or env, policy, goals, task=task, task_id=task_id, seed=seed)
+    camera = _camera(world, goals) if not no_video else None
+    answer = run_question(camera or world, policy, goals, task=task, task_id=task_id, seed=seed)
     _say_after(answer, goals, task_id, seed)
     _write(place, answer, goals, policy, camera, run)
 
@@ -128,11 +130,20 @@ def _say_before(goals: GoalSet, policy: Policy, store: Store | None, predicted: 
         print(f"warning: {doubt}")
 
 
-def _camera(env: Any, goals: GoalSet, horizon: int) -> Camera | None:  # noqa: ANN401 - Gymnasium's
+def _check_start(task: Task, number: int) -> None:
+    from goalsets.core import GoalsetsError
+
+    if number not in task.goal_numbers:
+        raise GoalsetsError(
+            f"the official tasks of {task.name} have the ids 1 to {len(task.goals)}, got {number}."
+        )
+
+
+def _camera(world: Adapter, goals: GoalSet) -> Camera | None:
     from goalsets.evaluate.camera import Camera, CameraError
 
     try:
-        return Camera(env, goals.reference, goals.query, horizon)
+        return Camera(world, goals.reference, goals.query)
     except CameraError as error:
         print(f"no film: {error}")
         return None

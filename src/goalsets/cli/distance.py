@@ -25,7 +25,7 @@ def distance(
     Args:
         runs: Run directories of one task; the rollout is of the first that solves it.
         query: Further queries for runs that hear one, such as --query all "block0_pos & eff_pos".
-        task_id: The official task of the rollout, 1 to 5; any that succeeds unless given.
+        task_id: The official task of the rollout, from 1 on; any that succeeds unless given.
         attempts: Episodes to try with each run until one succeeds.
         output: The picture.
     """

@@ -11,10 +11,10 @@ import tyro
 def landscape(runs: Annotated[tuple[Path, ...], tyro.conf.Positional]) -> None:
     """Keep the value landscapes of runs, so that reports can draw them without the weights.
 
-    For PointMaze and the tabletop, and for learners with a value: the distance to one official goal
-    that the last weights predict over the plane, under each of a few queries. It is kept in the run
-    directory, some tens of kilobytes. 'goalsets report' draws it; of runs that have their weights
-    it draws it anyway.
+    For tasks whose states can be laid out in a plane, and for learners with a value: the distance
+    to one official goal that the last weights predict over the plane, under each of a few queries.
+    It is kept in the run directory, some tens of kilobytes. 'goalsets report' draws it; of runs
+    that have their weights it draws it anyway.
 
     Args:
         runs: Run directories.

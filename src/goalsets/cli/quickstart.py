@@ -123,19 +123,19 @@ def _questions(states: Floats, count: int) -> dict[str, list[EpisodeSpec]]:
     from goalsets.evaluate.official import official_specs
     from goalsets.evaluate.rollout import EpisodeSpec
 
-    layout = TASKS[TASK].layout
+    layout, goals = TASKS[TASK].layout, len(TASKS[TASK].goals)
     height = states[:, layout.group("block0_pos").indices[2]]
     rng = np.random.default_rng(0)
 
     def ask(query: str, bank: np.ndarray) -> list[EpisodeSpec]:
         rows = rng.choice(len(bank), count, replace=False)
         return [
-            EpisodeSpec(TASK, 1 + i % 5, 2_000_000 + i, query, tuple(map(float, bank[row])))
+            EpisodeSpec(TASK, 1 + i % goals, 2_000_000 + i, query, tuple(map(float, bank[row])))
             for i, row in enumerate(rows)
         ]
 
     return {
-        "put the cube there (the official goals)": official_specs(TASK, count // 5),
+        "put the cube there (the official goals)": official_specs(TASK, count // goals),
         "hold the cube up in the air, there": ask("cube_pos", states[height > 0.6]),
         "hand there, whatever the cube does": ask("ee_pos", states),
     }
@@ -149,18 +149,17 @@ def _draw(run: Run, questions: dict[str, list[EpisodeSpec]], path: Path) -> None
     from goalsets.core import GoalSet, Query
     from goalsets.envs.tasks import TASKS
     from goalsets.evaluate.ask import ask
-    from goalsets.evaluate.camera import Camera, CameraError, make_filmed
-    from goalsets.evaluate.start import start_episode
+    from goalsets.evaluate.camera import Camera, CameraError
 
-    env = make_filmed(TASKS[TASK])
+    world = TASKS[TASK].open(render=True)
     policy, _ = run.load()
     figure, axes = plt.subplots(len(questions), _PICTURES, figsize=(2.2 * _PICTURES, 7.4))
     for row, (text, asked) in zip(axes, questions.items(), strict=True):
         spec = asked[0]
-        goal = spec.goal or start_episode(env, spec.task_id, spec.seed)[1]
+        goal = spec.goal or world.start(spec.task_id, spec.seed).goal
         goals = GoalSet(np.asarray(goal, dtype=np.float32), Query.parse(spec.query, policy.layout))
         try:
-            camera = Camera(env, goals.reference, goals.query, TASKS[TASK].horizon, frames=20)
+            camera = Camera(world, goals.reference, goals.query, frames=20)
         except CameraError as error:
             print(f"   no picture: {error}")
             return

@@ -19,7 +19,8 @@ def tasks(name: Annotated[str, tyro.conf.Positional] = "all") -> None:
 
     The data of a task is 'ready' to train on; or there is a file to 'import'; or 'goalsets data'
     can 'collect' it here, or 'download' it as it imports.
-    'goalsets tasks show NAME' shows one task, and draws it with '--picture FILE'.
+    'goalsets tasks show NAME' shows one task, and draws it with '--picture FILE'; 'goalsets tasks
+    check NAME' says whether it fits.
 
     Args:
         name: Show this task in place of the list.
@@ -60,24 +61,46 @@ def show(name: Annotated[str, tyro.conf.Positional], picture: Path | None = None
         raise GoalsetsError(f"a picture's name should end in .png or .jpg, got {picture}.")
     print(f"{task.name}: environment {task.env_id}, {task.horizon} steps an episode")
     print(f"H_max {task.relabel_horizon}; data: {data_at_hand(task)}")
+    print(f"official goals: {', '.join(task.goals)}")
     _show_layout(task.layout)
     _show_questions(task.layout)
     if picture is not None:
         _draw(task, picture)
 
 
+def check(name: Annotated[str, tyro.conf.Positional]) -> None:
+    """Check whether a task fits: say what is missing or wrong, and what it cannot do.
+
+    It starts every official goal, rolls out random actions, and compares what the environment calls
+    success with the official question. That takes seconds.
+
+    Args:
+        name: A task, such as cube-single-noisy-v0.
+    """
+    from goalsets.envs.check import inspect_task
+    from goalsets.envs.tasks import TASKS
+
+    report = inspect_task(TASKS[name])
+    for text in report.remarks:
+        print(f"remark: {text}")
+    if report.findings:
+        listed = "\n".join(f"  {text}" for text in report.findings)
+        raise GoalsetsError(f"{name} does not fit:\n{listed}")
+    print(f"{name} fits: nothing is missing, and nothing is wrong.")
+
+
 def data_at_hand(task: Task) -> str:
     """Say in a word what to do about the data of a task: train can use it, or `goalsets data ...`.
 
-    A store is `ready`, and so is the tabletop, whose data training makes in seconds. A file waits
-    for its `import`. Without either one can `collect`, or `download`, or there is `none`.
+    A store is `ready`, and so is a task whose data training makes in seconds. A file waits for its
+    `import`. Without either one can `collect`, or `download`, or there is `none`.
     """
     from goalsets.collect import can_collect
     from goalsets.collect.run import Collection
     from goalsets.data.paths import data_dir
     from goalsets.data.store import INDEX
 
-    if task.family == "tabletop" or (data_dir() / task.name / INDEX).exists():
+    if task.script is not None or (data_dir() / task.name / INDEX).exists():
         return "ready"
     if Collection.at(data_dir(), task.name).train.exists():
         return "import"

@@ -94,7 +94,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
             the paper's code does it) or ogbench.
         seed: Decides everything random.
         data: The store; by default the one in $GOALSETS_DATA or ~/.goalsets/data under the task's
-            name. The tabletop tasks make theirs.
+            name. Some tasks make theirs.
         output: The run directory; by default runs/TASK/LEARNER-SCHEME-PRESET-sSEED.
         resume: Continue the run that is there.
         set: Settings of the learner, such as --set alpha=0.3 witness=true.

@@ -8,6 +8,8 @@ from pathlib import Path
 from goalsets.core import GoalsetsError
 from goalsets.data.paths import data_dir
 from goalsets.data.store import INDEX, Store
+from goalsets.data.writer import write_store
+from goalsets.envs.tasks import TASKS, Script, Task
 from goalsets.workers import silence
 
 
@@ -25,15 +27,16 @@ def find_store(
     Args:
         task: The task.
         data: A store that was named.
-        make: Make the tabletop's data where it is missing: it takes seconds.
+        make: Where it is missing, make the data of tasks that do so in seconds.
         say: Told that it was made.
     """
     path = data or data_dir() / task
     if (path / INDEX).exists():
         return Store.open(path, mapped=True)
-    if data is None and task.startswith("tabletop-"):
+    script = TASKS[task].script if task in TASKS else None
+    if data is None and script is not None:
         if make:
-            return _make_tabletop(task, path, say)
+            return _make(TASKS[task], script, path, say)
         raise GoalsetsError(
             f"there is no data for {task} in {path}. 'goalsets train {task}' makes it."
         )
@@ -54,20 +57,8 @@ def find_store_if_any(task: str, data: Path | None = None) -> Store | None:
         return None
 
 
-def _make_tabletop(task: str, path: Path, say: Callable[[str], None]) -> Store:
-    """Collect the tabletop's data: it takes seconds."""
-    from goalsets.data.writer import write_store
-    from goalsets.envs.tabletop import collect
-    from goalsets.envs.tasks import TASKS
-
-    blocks = 1 if "single" in task else 2
-    train = collect(num_episodes=2_000, episode_length=200, num_blocks=blocks, seed=0)
-    held_out = collect(num_episodes=200, episode_length=200, num_blocks=blocks, seed=1)
-    say(f"collected {len(train):,} episodes of {task}: {path}")
-    return write_store(
-        path,
-        train.episodes(),
-        held_out.episodes(),
-        layout=TASKS[task].layout,
-        source=f"{task}, scripted play",
-    )
+def _make(task: Task, script: Script, path: Path, say: Callable[[str], None]) -> Store:
+    """Let a task make its data."""
+    train, held_out = script.train(), script.held_out()
+    say(f"collected {len(train):,} episodes of {task.name}: {path}")
+    return write_store(path, train, held_out, layout=task.layout, source=script.source)

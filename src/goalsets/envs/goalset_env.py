@@ -8,7 +8,7 @@ query along, and the reward is judged under it.
 
 from __future__ import annotations
 
-import dataclasses
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,8 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from goalsets.core import GoalsetsError, Query, StateLayout
 from goalsets.core.goalset import all_terms_hold, mean_squared_distance
 from goalsets.core.packing import pack_goal, unpack_goal
+from goalsets.envs.adapter import Adapter, CannotError
 from goalsets.envs.episode_queries import Queries, as_queries
-from goalsets.envs.seeding import make_environment, reset_seeded
+from goalsets.envs.goalset_inputs import check_tolerances, checked_goals, with_tolerances
+from goalsets.envs.task import Task
 from goalsets.envs.tasks import TASKS
 
 Floats = NDArray[np.float32]
@@ -44,7 +46,7 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
     other reasons.
 
     Args:
-        env: Observes flat states.
+        env: Observes flat states; or the adapter of a task, which makes them flat.
         layout: What they mean; by default the environment's own `layout`.
         queries: Texts to draw from, or a query distribution; by default the layout's task.
         goals: `[N, D]`, references to draw from; by default the one that the environment gives as
@@ -63,7 +65,7 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
 
     def __init__(
         self,
-        env: gymnasium.Env[Any, Any],
+        env: gymnasium.Env[Any, Any] | Adapter,
         *,
         layout: StateLayout | None = None,
         queries: str | Sequence[str] | Queries | None = None,
@@ -74,22 +76,23 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
         terminate: bool = True,
     ) -> None:
         """Check that the environment, the layout and the goals fit."""
-        self.env = env
         layout = _layout_of(env, layout)
+        self._adapter = env if isinstance(env, Adapter) else _plain(env, layout)
+        self.env = self._adapter.env
         # The task's own tolerances hold, too, where its text gives some.
         official = {} if layout.task is None else Query.parse("task", layout).tolerances
-        self.layout = _with_tolerances(layout, {**official, **(tolerances or {})})
+        self.layout = with_tolerances(layout, {**official, **(tolerances or {})})
         self.queries = as_queries(queries, self.layout)
         self.epsilon = epsilon
         self.negative = negative
         self.terminate = terminate
         if epsilon is None:
-            _check_tolerances(self.layout)
-        self._goals = None if goals is None else _checked_goals(goals, self.layout)
-        self.action_space = env.action_space
-        self.observation_space = _observation_space(env)
-        self.metadata = env.metadata
-        self.render_mode = env.render_mode
+            check_tolerances(self.layout)
+        self._goals = None if goals is None else checked_goals(goals, self.layout)
+        self.action_space = self.env.action_space
+        self.observation_space = _observation_space(self.env, self.layout.dim)
+        self.metadata = self.env.metadata
+        self.render_mode = self.env.render_mode
         self._goal = np.zeros(2 * self.layout.dim, dtype=np.float32)
 
     def reset(
@@ -99,13 +102,13 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
         super().reset(seed=seed)
         rest = dict(options or {})
         goal, query = rest.pop("goal", None), rest.pop("query", None)
-        first, info = reset_seeded(self.env, seed, rest or None)
-        state = np.asarray(first, dtype=np.float32)
+        first, info = self._adapter.reset(seed, rest or None)
+        state = self._adapter.observe(first)
         mask = self._draw_query() if query is None else self._read_query(query)
         if goal is not None:
-            reference = _checked_goals(np.asarray(goal)[None], self.layout)[0]
+            reference = checked_goals(np.asarray(goal)[None], self.layout)[0]
         else:
-            reference = self._draw_goal(state, mask, info)
+            reference = self._draw_goal(state, mask, first, info)
         self._goal = pack_goal(reference, mask)
         reached = self._is_reached(state)
         told = {"goal": reference.copy(), "query": str(Query(self.layout, mask))}
@@ -114,10 +117,10 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[dict[str, Floats], float, bool, bool, dict[str, Any]]:  # noqa: ANN401 - Gymnasium's own
         """Apply an action; reward and success are those of the goal set."""
         observed, _, ended, truncated, info = self.env.step(action)
-        state = np.asarray(observed, dtype=np.float32)
+        state = self._adapter.observe(observed)
         reached = self._is_reached(state)
         # An environment that ends because its own goal is reached says so; ours is another.
-        failed = bool(ended) and not info.get("success")
+        failed = bool(ended) and not self._adapter.success(info)
         terminated = failed or (self.terminate and reached)
         told = {"success": reached, "is_success": reached}
         return (
@@ -201,14 +204,22 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
             )
         return read.mask
 
-    def _draw_goal(self, state: Floats, mask: Masks, info: Mapping[str, Any]) -> Floats:
+    def _draw_goal(
+        self,
+        state: Floats,
+        mask: Masks,
+        first: Any,  # noqa: ANN401 - whatever the environment observes
+        info: Mapping[str, Any],
+    ) -> Floats:
         if self._goals is None:
-            if "goal" not in info:
+            try:
+                own = self._adapter.goal_state(first, info)
+            except CannotError:
                 raise GoalsetsError(
                     "the environment gives no goal of its own as info['goal']: give GoalSetEnv "
                     "goals to draw from, or reset it with options={'goal': state}."
-                )
-            return _checked_goals(np.asarray(info["goal"])[None], self.layout)[0]
+                ) from None
+            return checked_goals(own[None], self.layout)[0]
         achieved = pack_goal(state, mask)
         reference = self._goals[self.np_random.integers(len(self._goals))]
         for _ in range(_DRAWS):
@@ -222,11 +233,20 @@ def make_goalset_env(task: str, render_mode: str | None = None, **settings: Any)
     """Make a task's environment and wrap it; `settings` are those of `GoalSetEnv`."""
     known = TASKS[task]
     kwargs = {} if render_mode is None else {"render_mode": render_mode}
-    env = make_environment(known, **kwargs)
-    return GoalSetEnv(env, **{"layout": known.layout, **settings})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # environments have much to say when they are made
+        adapter = known.adapter(known, known.make(**kwargs))
+    return GoalSetEnv(adapter, **{"layout": known.layout, **settings})
 
 
-def _layout_of(env: gymnasium.Env[Any, Any], layout: StateLayout | None) -> StateLayout:
+def _plain(env: gymnasium.Env[Any, Any], layout: StateLayout) -> Adapter:
+    """The adapter of an environment that belongs to no task."""
+    return Adapter(Task("this environment", "", layout, 1, 1), env)
+
+
+def _layout_of(env: gymnasium.Env[Any, Any] | Adapter, layout: StateLayout | None) -> StateLayout:
+    if isinstance(env, Adapter):
+        return layout or env.task.layout
     layout = layout or getattr(env.unwrapped, "layout", None)
     if layout is None:
         raise GoalsetsError(f"{env} does not say what its states mean: give GoalSetEnv a layout.")
@@ -239,40 +259,10 @@ def _layout_of(env: gymnasium.Env[Any, Any], layout: StateLayout | None) -> Stat
     return layout
 
 
-def _with_tolerances(layout: StateLayout, changed: Mapping[str, float | str]) -> StateLayout:
-    for name in changed:
-        layout.group(name)  # an unknown name raises an error with the near ones
-    groups = [
-        group.with_tolerance(changed[group.name]) if group.name in changed else group
-        for group in layout.groups
-    ]
-    return dataclasses.replace(layout, groups=groups) if changed else layout
-
-
-def _check_tolerances(layout: StateLayout) -> None:
-    unknown = [term.name for term in Query.all(layout).terms if term.tolerance is None]
-    if unknown:
-        raise GoalsetsError(
-            f"layout {layout.name!r} has no tolerance for {', '.join(unknown)}: give GoalSetEnv "
-            "tolerances, or one epsilon for all."
-        )
-
-
-def _checked_goals(goals: ArrayLike, layout: StateLayout) -> Floats:
-    states = np.asarray(goals, dtype=np.float32)
-    if states.ndim != 2 or len(states) == 0 or states.shape[1] != layout.dim:
-        raise GoalsetsError(
-            f"goals over layout {layout.name!r} are states of {layout.dim} coordinates, got shape "
-            f"{list(states.shape)}."
-        )
-    if not np.isfinite(states).all():
-        raise GoalsetsError("goals must be finite, got some that are not.")
-    return states
-
-
-def _observation_space(env: gymnasium.Env[Any, Any]) -> spaces.Dict:
+def _observation_space(env: gymnasium.Env[Any, Any], dim: int) -> spaces.Dict:
     inner = env.observation_space
-    assert isinstance(inner, spaces.Box)
+    if not isinstance(inner, spaces.Box) or inner.shape != (dim,):
+        inner = spaces.Box(-np.inf, np.inf, (dim,), np.float32)  # an adapter makes it flat
     low, high = inner.low.astype(np.float32), inner.high.astype(np.float32)
     zeros, ones = np.zeros_like(low), np.ones_like(low)
     # Zero stands where a query does not look.

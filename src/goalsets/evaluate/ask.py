@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalSet, GoalsetsError, Query, Violation
 from goalsets.core.acting import Policy
+from goalsets.core.margins import margin
 from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tasks import TASKS
-from goalsets.evaluate.margins import margin
-from goalsets.evaluate.rollout import EpisodeSpec, run_episode
+from goalsets.evaluate.rollout import EpisodeSpec, World, run_episode
 
 Floats = NDArray[np.float32]
 
@@ -118,7 +117,7 @@ def doubts_of_hearing(query: Query, policy: Policy) -> list[str]:
 
 
 def ask(
-    env: Any,  # noqa: ANN401 - a Gymnasium environment, whose types say nothing
+    world: World,
     policy: Policy,
     goals: GoalSet,
     *,
@@ -129,7 +128,7 @@ def ask(
     """Run one episode towards a goal set, and look at how it ended."""
     goal = tuple(float(v) for v in goals.reference)
     spec = EpisodeSpec(task, task_id, seed, str(goals.query), goal, trace=True)
-    result = run_episode(env, policy, spec)
+    result = run_episode(world, policy, spec)
     assert result.trace is not None
     observations = result.trace["observations"]
     return Answer(

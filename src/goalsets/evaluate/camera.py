@@ -1,7 +1,7 @@
 """A camera: films an episode with the goal drawn in, and writes the film.
 
-Real rendering of OGBench's environments needs OpenGL; without a display, MuJoCo's `egl` back end.
-The tabletop draws itself.
+Real rendering of MuJoCo's worlds needs OpenGL; without a display, MuJoCo's `egl` back end. Worlds
+that draw themselves need nothing.
 """
 
 from __future__ import annotations
@@ -13,79 +13,59 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError, Query
-from goalsets.envs.tabletop import TabletopEnv, render_state
-from goalsets.envs.tasks import Task
-from goalsets.evaluate.poses import put_state, show_goal
-from goalsets.evaluate.start import make_environment, start_episode
+from goalsets.envs.adapter import Adapter, CannotError, Start, Stepped
 
 Picture = NDArray[np.uint8]
 
 FRAMES = 100
 """How many pictures a film has: rendering in software takes a third of a second each."""
-SIDE = 400
-"""Pixels of a picture's sides. In software, a scene's shapes cost more than its pixels do."""
+_DRAWN = 256
+"""Pixels of the width of pictures by worlds that draw themselves: they are taller than wide."""
 _RATE = 15
 _CAPTION, _FONT = 24, 14
 _BORDER = 2
-
-
-def make_filmed(task: Task) -> Any:  # noqa: ANN401 - a Gymnasium environment
-    """Create a task's environment with pictures that are large enough to look at."""
-    size = {} if task.family == "tabletop" else {"width": SIDE, "height": SIDE}
-    return make_environment(task, **size)
 
 
 class CameraError(GoalsetsError):
     """Nothing can be drawn here; the message says why and what to try."""
 
 
-class Camera(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Wraps an environment and keeps pictures of it. What happens in it stays the same.
+class Camera:
+    """Stands before a world and keeps pictures of it. What happens there stays the same.
 
     Args:
-        env: The environment.
+        world: What is filmed.
         goal: `[D]`, drawn in.
         query: What of the goal is asked for.
-        horizon: Steps of an episode; from it follows how often a picture is taken.
         frames: How many pictures a whole episode gives.
     """
 
     def __init__(
-        self,
-        env: gymnasium.Env[Any, Any],
-        goal: NDArray[Any],
-        query: Query,
-        horizon: int,
-        frames: int = FRAMES,
+        self, world: Adapter, goal: NDArray[Any], query: Query, frames: int = FRAMES
     ) -> None:
         """Take a picture of the goal, or say why nothing can be drawn."""
-        super().__init__(env)
+        self._world = world
         self._goal, self._query = goal, query
-        self._every = -(-horizon // frames)
-        self._draws_itself = isinstance(env.unwrapped, TabletopEnv)
-        self._inset = None if self._draws_itself else picture_of_goal(env, goal, query)
+        self._every = -(-world.task.horizon // frames)
+        self._inset = picture_of_goal(world, goal, query)
         self._step = 0
         self.pictures: list[Picture] = []
 
-    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:  # noqa: ANN401 - Gymnasium's own
-        """Start a film with the first observation."""
-        observation, info = self.env.reset(**kwargs)
-        if not self._draws_itself:
-            show_goal(self.env, self._goal, self._query)
+    def start(self, goal: int, seed: int) -> Start:
+        """Start an episode, and a film with the first observation."""
+        started = self._world.start(goal, seed)
+        self._world.show_goal(self._goal, self._query)
         self.pictures, self._step = [], 0
-        self._last = observation
         self.take()
-        return observation, info
+        return started
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:  # noqa: ANN401
+    def step(self, action: NDArray[Any]) -> Stepped:
         """Step, and take a picture every so often."""
-        told = self.env.step(action)
-        self._last = told[0]
+        told = self._world.step(action)
         self._step += 1
         if self._step % self._every == 0:
             self.take()
@@ -93,29 +73,49 @@ class Camera(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     def take(self, caption: str = "") -> None:
         """Take a picture now."""
-        text = caption or f"step {self._step}"
-        if self._draws_itself:
-            seen = render_state(self._last, self._goal, query=self._query)
-        else:
-            seen = np.array(self.env.render())
-            assert self._inset is not None
-            lay_in(seen, self._inset)
-        self.pictures.append(with_caption(seen, text))
+        seen = draw_world(self._world, self._goal, self._query, self._inset)
+        self.pictures.append(with_caption(seen, caption or f"step {self._step}"))
 
 
-def picture_of_goal(env: gymnasium.Env[Any, Any], goal: NDArray[Any], query: Query) -> Picture:
-    """A goal state, small, rendered by putting the simulator there."""
-    start_episode(env, 1, 0)
-    put_state(env, goal)
-    show_goal(env, goal, query)
+def draw_world(world: Adapter, goal: NDArray[Any], query: Query, inset: Picture | None) -> Picture:
+    """A picture of a world as it is, with its goal.
+
+    Args:
+        world: Drawn by itself if it can, or else by its environment.
+        goal: `[D]`.
+        query: What of the goal is asked for.
+        inset: The goal as `picture_of_goal` drew it, for worlds that do not draw it themselves.
+    """
+    if world.can("draw"):
+        return world.draw(world.observation, goal, query, _DRAWN)
+    seen = world.render()
+    if inset is not None:
+        lay_in(seen, inset)
+    return seen
+
+
+def picture_of_goal(world: Adapter, goal: NDArray[Any], query: Query) -> Picture | None:
+    """A goal state, small, rendered by putting the simulator there.
+
+    None for worlds that draw goals themselves, and for those that cannot be put into a state. An
+    error says why nothing can be drawn at all.
+    """
+    if world.can("draw"):
+        return None
+    world.start(1, 0)
+    if world.can("put"):
+        world.put(goal)
+    world.show_goal(goal, query)
     try:
-        seen = env.render()
+        seen = world.render()
+    except CannotError as error:
+        raise CameraError(f"nothing can be drawn here: {error}") from None
     except Exception as error:  # a back end may fail in any way
         raise CameraError(
             f"nothing can be drawn here: MuJoCo finds no OpenGL ({type(error).__name__}: "
             f"{error}). Without a display, set MUJOCO_GL=egl, or MUJOCO_GL=osmesa."
         ) from None
-    return np.array(seen)[::4, ::4]
+    return seen[::4, ::4] if world.can("put") else None
 
 
 def lay_in(picture: Picture, inset: Picture) -> None:

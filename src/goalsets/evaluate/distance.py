@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from goalsets.core import GoalsetsError, Query
 from goalsets.core.acting import Policy
 from goalsets.envs.tasks import TASKS
-from goalsets.evaluate.official import TASK_IDS, official_specs
+from goalsets.evaluate.official import official_specs
 from goalsets.evaluate.rollout import EpisodeSpec, run_episode
-from goalsets.evaluate.start import make_environment
 from goalsets.runs.run import Run, RunError
 from goalsets.runs.weights import Progress
 
@@ -72,12 +71,12 @@ def successful_rollout(
         attempts: Episodes to try with each run.
     """
     task = common_task(runs)
-    env = make_environment(TASKS[task])
+    world = TASKS[task].open()
     starts = _starts(task, task_id, attempts)
     for run in runs:
         policy = run.load()[0]
         for spec in starts:
-            result = run_episode(env, policy, spec)
+            result = run_episode(world, policy, spec)
             if result.success:
                 assert result.trace is not None
                 seen, goal = result.trace["observations"], result.trace["goal"]
@@ -192,8 +191,9 @@ def frame_curves(axis: Any, steps: int, unit: str) -> None:  # noqa: ANN401 - ma
 
 
 def _starts(task: str, task_id: int | None, attempts: int) -> list[EpisodeSpec]:
-    if task_id is not None and task_id not in TASK_IDS:
-        raise GoalsetsError(f"task ids are 1 to {TASK_IDS[-1]}, got {task_id}.")
+    known = TASKS[task].goal_numbers
+    if task_id is not None and task_id not in known:
+        raise GoalsetsError(f"task ids are 1 to {len(known)}, got {task_id}.")
     if attempts < 1:
         raise GoalsetsError(f"attempts must be 1 or more, got {attempts}.")
     specs = official_specs(task, attempts)

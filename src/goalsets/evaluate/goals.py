@@ -1,6 +1,6 @@
 """Goals as people name them: a state of the data, an official goal, a file, or an edited one.
 
-    task, task:3                 the official goal of the start, or of another official task
+    task, task:3, task:NAME      the official goal of the start, or another by number or name
     bank:17                      a state of the validation split, counted from 0
     bank:block0_pos.z >= 0.6     one that satisfies a condition, drawn by the seed
     FILE.json                    a list of all coordinates, or groups to edit in the official goal
@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from goalsets.core import GoalsetsError, Group, QueryError, StateLayout, grammar
 from goalsets.core.metrics import UNITS
 from goalsets.evaluate.conditions import Condition, find_coordinates, unit_factor
-from goalsets.evaluate.official import TASK_IDS
 
 Floats = NDArray[np.float32]
 
@@ -41,8 +40,9 @@ class GoalFinder:
 
     Args:
         layout: Of the states.
-        official: Gives the official goal of a task id.
-        start: The task id that the episode starts from.
+        names: Of the official goals, whose numbers begin with 1.
+        official: Gives the official goal of a number.
+        start: The number that the episode starts from.
         bank: Gives the validation states `[N, D]`; called only for goals from there.
         seed: Decides which of several states is taken.
     """
@@ -50,6 +50,7 @@ class GoalFinder:
     def __init__(
         self,
         layout: StateLayout,
+        names: Sequence[str],
         official: Callable[[int], Floats],
         start: int,
         bank: Callable[[], Floats],
@@ -57,6 +58,7 @@ class GoalFinder:
     ) -> None:
         """Find nothing yet."""
         self._layout = layout
+        self._names = tuple(names)
         self._official = official
         self._start = start
         self._bank = bank
@@ -77,10 +79,19 @@ class GoalFinder:
         )
 
     def _from_task(self, text: str, given: bool) -> tuple[Floats, str]:
-        task_id = self._start if not given else int(text) if text.strip().isdecimal() else 0
-        if task_id not in TASK_IDS:
-            raise GoalError(f"official tasks are task:1 to task:{TASK_IDS[-1]}, got 'task:{text}'.")
-        return self._official(task_id), f"the official goal of task {task_id}"
+        wanted, number = text.strip(), 0
+        if not given:
+            number = self._start
+        elif wanted in self._names:
+            number = self._names.index(wanted) + 1
+        elif wanted.isdecimal():
+            number = int(wanted)
+        if not 1 <= number <= len(self._names):
+            raise GoalError(
+                f"official goals are task:1 to task:{len(self._names)}, or by name "
+                f"task:{' task:'.join(self._names)}; got 'task:{text}'."
+            )
+        return self._official(number), f"the official goal of task {number}"
 
     def _from_bank(self, text: str) -> tuple[Floats, str]:
         bank = self._bank()

@@ -1,4 +1,4 @@
-"""The official evaluation: five goals of the task, judged by the environment itself."""
+"""The official evaluation: the goals of the task, judged by the environment itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from goalsets.evaluate.stats import Rate
 from goalsets.runs.run import Run
 from goalsets.workers import silence
 
-TASK_IDS = (1, 2, 3, 4, 5)
 FIRST_SEED = 1_000_000
 """Where the seeds of official episodes begin: far from those of data collection."""
 
@@ -23,7 +22,7 @@ def official_specs(task: str, episodes: int, first_seed: int = FIRST_SEED) -> li
     """So many episodes of each official goal; every run of a task is given the same."""
     return [
         EpisodeSpec(task, task_id, first_seed + 1_000 * task_id + index)
-        for task_id in TASK_IDS
+        for task_id in TASKS[task].goal_numbers
         for index in range(episodes)
     ]
 
@@ -42,7 +41,7 @@ def evaluate_official(
     Args:
         run: The run.
         step: A step whose weights were kept; the latest checkpoint unless given.
-        episodes: Episodes for each of the five goals.
+        episodes: Episodes for each of the official goals.
         workers: Processes.
         watch: Told the episodes done, all of them, and the successes so far.
         say: Told of workers that died.
@@ -90,7 +89,7 @@ def recorded(run: Run, step: int, episodes: int) -> dict[str, Any] | None:
         for record in run.evaluations()
         if record["kind"] == "official"
         and record["step"] == step
-        and record["num_episodes"] == episodes * len(TASK_IDS)
+        and record["num_episodes"] == episodes * len(TASKS[run.config.task].goals)
     ]
     return found[-1] if found else None
 
@@ -119,7 +118,7 @@ def _record(
     reached = [results[spec].steps for spec in specs if results[spec].success]
     goals = {
         str(i): Rate.of([results[s].success for s in specs if s.task_id == i]).value
-        for i in TASK_IDS
+        for i in TASKS[run.config.task].goal_numbers
     }
     return {
         "kind": "official",

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalSet, Query
+from goalsets.envs.adapter import Adapter, Start, Stepped
 from goalsets.envs.tasks import TASKS
-from goalsets.evaluate.start import make_environment, start_episode
 from goalsets.workers import Crew, available_cores, silence
 
 if TYPE_CHECKING:
@@ -28,6 +28,18 @@ _ACTING = 7
 """Sets apart what a policy draws in an episode from what its environment draws."""
 
 
+class World(Protocol):
+    """Where an episode is run: an adapter, or a camera before one."""
+
+    def start(self, goal: int, seed: int) -> Start:
+        """Start an episode."""
+        ...
+
+    def step(self, action: Floats) -> Stepped:
+        """Do one step."""
+        ...
+
+
 @dataclass(frozen=True)
 class EpisodeSpec:
     """One episode, completely."""
@@ -35,7 +47,7 @@ class EpisodeSpec:
     task: str
     """Whose environment it is."""
     task_id: int
-    """The official task that it starts from."""
+    """The official goal that it starts from, counted from 1."""
     seed: int
     """Decides the start within the official task, and everything random after."""
     query: str = "task"
@@ -92,28 +104,25 @@ def make_runner(run: Path, step: int | None) -> Callable[[EpisodeSpec], EpisodeR
 
     torch.set_num_threads(1)
     policy = load(run, step)
-    environments: dict[str, Any] = {}
+    worlds: dict[str, Adapter] = {}
 
     def run_one(spec: EpisodeSpec) -> EpisodeResult:
-        if spec.task not in environments:
-            environments[spec.task] = make_environment(TASKS[spec.task])
-        return run_episode(environments[spec.task], policy, spec)
+        if spec.task not in worlds:
+            worlds[spec.task] = TASKS[spec.task].open()
+        return run_episode(worlds[spec.task], policy, spec)
 
     return run_one
 
 
-def run_episode(
-    env: Any,  # noqa: ANN401 - a Gymnasium environment, whose types say nothing
-    policy: Policy,
-    spec: EpisodeSpec,
-) -> EpisodeResult:
+def run_episode(world: World, policy: Policy, spec: EpisodeSpec) -> EpisodeResult:
     """Run one episode.
 
     With a goal of its own, an episode lasts for the task's horizon or until the goal set contains
-    the state; the environment's opinion, and its wish to end, do not count.
+    the state; the environment's opinion, and its wish to end, do not count. Towards an official
+    goal the environment judges; the task's goal set does where the environment says nothing.
     """
-    horizon = TASKS[spec.task].horizon
-    first, official = start_episode(env, spec.task_id, spec.seed)
+    task = TASKS[spec.task]
+    first, official = world.start(spec.task_id, spec.seed)
     own = spec.goal is not None
     goal = np.asarray(spec.goal, dtype=np.float32) if own else official
     query = Query.parse(spec.query, policy.layout)
@@ -121,16 +130,18 @@ def run_episode(
     memory, rng = policy.reset(), np.random.default_rng((spec.seed, _ACTING))
     seen, done = [first], list[Floats]()
     success = judge is not None and bool(judge.contains(seen[0]))
-    while not success and len(done) < horizon:
+    while not success and len(done) < task.horizon:
         action = policy.act(seen[-1], goal, query, rng=rng, memory=memory)
-        observation, _, terminated, truncated, info = env.step(action)
-        seen.append(np.asarray(observation, dtype=np.float32))
+        observation, told, over = world.step(action)
+        seen.append(observation)
         done.append(action)
         if judge is not None:
             success = bool(judge.contains(seen[-1]))
         else:
-            success = bool(info["success"])
-            if terminated or truncated:
+            if told is None:
+                told = bool(GoalSet(official, task.query).contains(seen[-1]))
+            success = told
+            if over:
                 break
     trace = None
     if spec.trace:

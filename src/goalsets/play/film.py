@@ -6,25 +6,21 @@ import tempfile
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from goalsets.core import GoalsetsError
-from goalsets.envs.tabletop import render_state
 from goalsets.envs.tasks import Task
 from goalsets.evaluate.camera import (
     FRAMES,
     Picture,
-    lay_in,
-    make_filmed,
+    draw_world,
     picture_of_goal,
     with_caption,
     write_film,
 )
-from goalsets.evaluate.poses import put_state, show_goal
 from goalsets.play.recording import Cue, Recording
-from goalsets.play.world import STARTING, Frame, World
+from goalsets.play.world import Frame, World
 
 MAX_WAITING = 4
 """Films that may wait: each takes seconds."""
@@ -47,7 +43,7 @@ class Filmer:
         self._task = task
         self._names = names
         self._world: World | None = None
-        self._inset: tuple[Cue, Picture] | None = None
+        self._inset: tuple[Cue, Picture | None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="film")
         self._waiting = 0
         self._lock = threading.Lock()
@@ -81,36 +77,36 @@ class Filmer:
     def _picture(self, recording: Recording, moment: int) -> Picture:
         """The panes side by side."""
         cue = recording.cue_at(moment)
-        draw = self._draw_tabletop if self._task.family == "tabletop" else self._draw_physics
         panes: list[Picture] = []
         for name, take, reached in zip(
             self._names, recording.takes, recording.reached, strict=True
         ):
             step = recording.step_at(moment)
-            seen = draw(take[min(moment, len(take) - 1)], cue)
+            seen = self._draw(take[min(moment, len(take) - 1)], cue)
             told = f"step {step}" + (" reached" if reached is not None and step >= reached else "")
             named = f"{name}: {told}" if len(self._names) > 1 else told
             panes.append(with_caption(seen, f"{named}  {cue.goals.query}"))
         return np.concatenate(panes, axis=1)
 
-    def _draw_tabletop(self, frame: Frame, cue: Cue) -> Picture:
-        return render_state(frame.observation, cue.goal.state, query=cue.goals.query)
+    def _draw(self, frame: Frame, cue: Cue) -> Picture:
+        if self._world is None:
+            self._world = World(self._task, render=True)
+        world = self._world.adapter
+        goal, query = cue.goal.state, cue.goals.query
+        if self._inset is None or self._inset[0] is not cue:
+            self._inset = cue, picture_of_goal(world, goal, query)
+        world.observation = frame.observation
+        if self._world.physics is not None:
+            self._pose(self._world, frame)
+        world.show_goal(goal, query)
+        return draw_world(world, goal, query, self._inset[1])
 
-    def _draw_physics(self, frame: Frame, cue: Cue) -> Picture:
+    @staticmethod
+    def _pose(world: World, frame: Frame) -> None:
+        """Bring a simulator back to a moment."""
         import mujoco
 
-        if self._world is None:
-            self._world = World(self._task, make_filmed(self._task))
-        env: Any = self._world.env
-        if self._inset is None or self._inset[0] is not cue:
-            with STARTING:
-                self._inset = cue, picture_of_goal(env, cue.goal.state, cue.goals.query)
-        put_state(env, frame.observation)  # sets what joints do not tell: the buttons' colours
-        physics = self._world.physics
-        assert physics is not None
-        physics[1].qpos[:] = frame.pose
-        mujoco.mj_forward(*physics)  # pyright: ignore[reportAttributeAccessIssue]
-        show_goal(env, cue.goal.state, cue.goals.query)
-        seen = np.array(env.render())
-        lay_in(seen, self._inset[1])
-        return seen
+        world.adapter.put(frame.observation)  # what joints do not tell: the buttons' colours
+        assert world.physics is not None
+        world.physics[1].qpos[:] = frame.pose
+        mujoco.mj_forward(*world.physics)  # pyright: ignore[reportAttributeAccessIssue]

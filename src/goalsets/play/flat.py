@@ -1,4 +1,4 @@
-"""The tabletop in 2D: a picture that hangs in front of the camera, with handles on it."""
+"""A world in 2D: its picture of itself hangs in front of the camera, with handles on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 import viser
 
 from goalsets.core import Query
-from goalsets.envs.tabletop import render_state
 from goalsets.play.goal import Goal
 from goalsets.play.handles import Drag, Handle
 from goalsets.play.setup import Setup
@@ -50,7 +49,7 @@ class FlatScene:
         self, client: viser.ClientHandle, hand: FlatHand, pane: int, drag: Drag | None
     ) -> None:
         """Hang an empty picture."""
-        self._layout = hand.setup.task.layout
+        self._poser = hand.setup.shelf.poser
         self._left = hand.left(pane)
         blank = np.full((int(1.5 * _PIXELS), _PIXELS, 3), 255, dtype=np.uint8)
         self._picture = client.scene.add_image(
@@ -99,7 +98,7 @@ class FlatScene:
             handle.show(handle.grip.name == name)
 
     def _draw(self) -> None:
-        if self._frame is not None and self._goal is not None:
-            self._picture.image = render_state(
-                self._frame.observation, self._goal.state, query=self._asked, width=_PIXELS
+        if self._frame is not None and self._goal is not None and self._asked is not None:
+            self._picture.image = self._poser.draw(
+                self._frame, self._goal.state, self._asked, _PIXELS
             )

@@ -107,7 +107,7 @@ class Shelf:
         """Let the arm follow the gripper, so that the reference is a state that can be."""
         found = dict(sources)
         moved = {"eff_pos", "eff_yaw"} & set(found)
-        if moved and not ARM_GROUPS.keys() & set(found):
+        if moved and self.poser.brings_arm and not ARM_GROUPS.keys() & set(found):
             state = self.poser.bring_arm(state)
             found |= ARM_GROUPS
         return goal.changed(state, found)
@@ -115,6 +115,7 @@ class Shelf:
     def _finder(self, seed: int) -> GoalFinder:
         return GoalFinder(
             self.task.layout,
+            self.task.goals,
             lambda task_id: self.poser.official(task_id, seed),
             start=1,
             bank=lambda: self.bank,

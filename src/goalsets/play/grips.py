@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import StateLayout
-from goalsets.envs.layouts import POSITION_SCALE
-from goalsets.envs.tabletop.states import WORKSPACE
 from goalsets.envs.tasks import Task
-from goalsets.evaluate.poses import CENTRE
 from goalsets.play.world import Floats
 
 Vector = NDArray[np.float64]
 
-_REACH = np.array([[0.25, -0.35, 0.02], [0.6, 0.35, 0.35]])
-"""Where the manipulation environments let the gripper go, in metres."""
 _MAZE_HEIGHT = 0.5
 """Where the handle of something in a maze is drawn."""
 
@@ -88,14 +82,7 @@ class Grip:
 def grips_of(task: Task) -> list[Grip]:
     """Everything that can be dragged in the ghost of a task."""
     names = task.layout.by_name
-    space: dict[str, Any]
-    if task.family == "tabletop":
-        space = {"bounds": _pair(WORKSPACE)}
-    elif "eff_pos" in names:
-        centre = (float(CENTRE[0]), float(CENTRE[1]), float(CENTRE[2]))
-        space = {"scale": POSITION_SCALE, "centre": centre, "bounds": _pair(_REACH)}
-    else:
-        space = {}
+    scene = task.scene
     found: list[Grip] = []
     for group in names:
         thing, _, kind = group.rpartition("_")
@@ -110,15 +97,12 @@ def grips_of(task: Task) -> list[Grip]:
                 group,
                 f"{thing}_yaw" if turns else None,
                 f"{thing}_quat" if turns and f"{thing}_quat" in names else None,
-                **space,
+                scene.scale,
+                scene.centre,
+                scene.bounds,
             )
         )
     return found
 
 
 _TITLES = {"": "point", "eff": "gripper", "root": "torso", "ball": "ball"}
-
-
-def _pair(bounds: NDArray[np.floating]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    low, high = (tuple(float(v) for v in row) for row in bounds)
-    return low, high

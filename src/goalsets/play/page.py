@@ -24,8 +24,8 @@ LEFT_WIDTH, RIGHT_WIDTH = 330, 350
 
 
 def make_hand(setup: Setup) -> Hand:
-    """What builds the scenes of a task: in 3D, or of the tabletop in 2D."""
-    return FlatHand(setup) if setup.task.family == "tabletop" else Stagehand(setup)
+    """What builds the scenes of a task: in 3D, or in 2D of a world that draws itself."""
+    return FlatHand(setup) if setup.shelf.poser.world.physics is None else Stagehand(setup)
 
 
 class Page:

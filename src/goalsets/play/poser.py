@@ -6,24 +6,14 @@ touches an episode.
 
 from __future__ import annotations
 
-import math
 import threading
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from goalsets.envs.layouts import POSITION_SCALE
-from goalsets.envs.tabletop.layout import EFF_POS, JOINT_POS
-from goalsets.envs.tabletop.states import arm_joints
+from goalsets.core import Query
+from goalsets.envs.adapter import Picture
 from goalsets.envs.tasks import Task
-from goalsets.evaluate.poses import CENTRE, put_state
-from goalsets.play.world import Floats, World
-
-_ARM = slice(0, 6)
-_ARM_SPEEDS = slice(6, 12)
-_EFFECTOR = slice(12, 15)
-_HEADING = slice(15, 17)
+from goalsets.play.world import Floats, Frame, World
 
 
 class Poser:
@@ -36,6 +26,12 @@ class Poser:
         self._lock = threading.Lock()
         self._official: dict[tuple[int, int], Floats] = {}
         self.official(1, 0)
+        adapter = self.world.adapter
+        if self.world.physics is None:
+            if not adapter.can("draw"):
+                raise adapter.cannot("be played with", "draw(observation, goal, query, size)")
+        elif not adapter.can("put"):
+            raise adapter.cannot("show a goal in the playground", "put(state)")
 
     def official(self, task_id: int, seed: int) -> Floats:
         """The official goal `[D]` of a task id and seed."""
@@ -47,34 +43,25 @@ class Poser:
             return self._official[task_id, seed].copy()
 
     def pose(self, state: Floats) -> Floats:
-        """The joints' positions `[Q]` that show a state `[D]`; empty for the tabletop."""
+        """The joints' positions `[Q]` that show a state `[D]`; empty for worlds without."""
         physics = self.world.physics
         if physics is None:
             return np.zeros(0, dtype=np.float32)
         with self._lock:
-            put_state(self.world.env, np.asarray(state, dtype=np.float64))
+            self.world.adapter.put(np.asarray(state, dtype=np.float64))
             return np.array(physics[1].qpos, dtype=np.float32)
+
+    def draw(self, frame: Frame, goal: Floats, query: Query, width: int) -> Picture:
+        """A picture of a moment and its goal, by a world that draws itself."""
+        with self._lock:
+            return self.world.adapter.draw(frame.observation, goal, query, width)
+
+    @property
+    def brings_arm(self) -> bool:
+        """Whether there is an arm that can follow its gripper."""
+        return self.world.adapter.can("bring_arm")
 
     def bring_arm(self, state: Floats) -> Floats:
         """The state with an arm, at rest, that holds the gripper where the state says it is."""
-        moved = state.copy()
-        if self.task.family == "tabletop":
-            moved[JOINT_POS][:2] = arm_joints(state[None, EFF_POS])[0]
-            return moved
         with self._lock:
-            moved[_ARM] = self._joints(state)
-        moved[_ARM_SPEEDS] = 0.0
-        return moved
-
-    def _joints(self, state: Floats) -> NDArray[np.float64]:
-        """Joint angles by the environment's own inverse kinematics."""
-        from ogbench.manipspace import lie
-
-        inner: Any = self.world.env.unwrapped
-        yaw = math.atan2(*state[_HEADING][::-1])
-        turned = lie.SO3.from_z_radians(yaw) @ inner._effector_down_rotation
-        position = state[_EFFECTOR] / POSITION_SCALE + CENTRE
-        wrist = lie.SE3.from_rotation_and_translation(turned, position) @ inner._T_pa
-        return inner._ik.solve(
-            pos=wrist.translation(), quat=wrist.rotation().wxyz, curr_qpos=state[_ARM].copy()
-        )
+            return self.world.adapter.bring_arm(state)

@@ -19,14 +19,9 @@ from goalsets.play.figures import Figure, Reach, kinematics, new_data
 from goalsets.play.goal import Goal
 from goalsets.play.handles import Drag, Handle
 from goalsets.play.setup import Setup
-from goalsets.play.shapes import Body, Colour, bodies_of
+from goalsets.play.shapes import Body, bodies_of
 from goalsets.play.world import Floats, Frame
 
-_BUTTONS: dict[str, tuple[Colour, Colour]] = {
-    "puzzle": ((245, 66, 84), (89, 140, 232)),
-    "scene": ((245, 66, 84), (230, 230, 230)),
-}
-"""Colours of a button's two states, by family of tasks, as OGBench has them."""
 _ARM_HANDLE, _MAZE_HANDLE = 0.1, 2.5
 """Lengths of a handle's arrows, in metres."""
 _FOV = math.radians(45)
@@ -67,20 +62,23 @@ class Stagehand:
     @property
     def offsets(self) -> list[NDArray[np.float64]]:
         """Where each checkpoint's pane begins: side by side, for the camera from left to right."""
-        apart = -_PANE_GAP * self.size if self._maze else _PANE_GAP * _ARM_WIDTH
+        view = self.setup.task.scene.view
+        apart = _PANE_GAP * {"maze": -self.size, "table": _ARM_WIDTH, "free": self.size}[view]
         count = len(self.setup.checkpoints)
         return [np.array([0.0, apart * (i - (count - 1) / 2), 0.0]) for i in range(count)]
 
     @property
     def title_place(self) -> NDArray[np.float64]:
         """Where a pane's name hangs: above an arm, or over a maze's far wall."""
+        if self.setup.task.scene.view == "free":
+            return self.centre + np.array([0.0, 0.0, self.size / 2])
         if not self._maze:
             return np.array([0.0, 0.0, 0.9])
         return self.centre + np.array([self.size / 2, 0.0, 4.0])
 
     @property
     def _maze(self) -> bool:
-        return "maze" in self.setup.task.name or "soccer" in self.setup.task.name
+        return self.setup.task.scene.view == "maze"
 
     def build(self, server: viser.ViserServer) -> None:
         """Put what stands still into the scene of all tabs, and the camera before it."""
@@ -93,7 +91,7 @@ class Stagehand:
                 if not body.moves:
                     frame = kinematics(self.model)
                     self._stand(server.scene, body, number, offset, frame)
-        if not self._maze:
+        if self.setup.task.scene.view == "table":
             _draw_grid(server.scene)
         self._place_camera(server)
 
@@ -125,13 +123,19 @@ class Stagehand:
             away = self.size * (1.35 if panes == 1 else 3.2)
             camera.position = tuple(self.centre + np.array([-0.42, 0.0, 0.91]) * away)
             camera.look_at = tuple(self.centre)
+        elif self.setup.task.scene.view == "free":
+            away = self.size * (1.2 if panes == 1 else 2.4)
+            camera.position = tuple(self.centre + np.array([0.8, 0.4, 0.5]) * away)
+            camera.look_at = tuple(self.centre)
         else:
             look, position, _ = camera_of(panes)
             camera.position, camera.look_at = tuple(position), tuple(look)
         camera.fov = _FOV
 
     def _extent(self) -> tuple[NDArray[np.float64], float]:
-        """The middle of a maze's walls, and how long they are."""
+        """The middle of a maze's walls, and how long they are; of others, the model's own."""
+        if self.setup.task.scene.view == "free":
+            return np.array(self.model.stat.center), 2 * float(self.model.stat.extent)
         walls = [g for g in range(self.model.ngeom) if self.model.geom(g).name.startswith("block_")]
         if not walls:
             return np.zeros(3), 1.0
@@ -163,7 +167,7 @@ class BodyScene:
         shown = [body for body in moving if body.groups]
         self._live = Figure(client.scene, f"/live/{pane}", moving, ghost=False)
         self._ghost = Figure(client.scene, f"/ghost/{pane}", shown, ghost=True)
-        self._colours = _BUTTONS.get(hand.setup.task.family)
+        self._colours = hand.setup.task.scene.buttons
         self._pose: Floats | None = None
         self._looks: tuple[Query, frozenset[str]] | None = None
         self._handles: list[Handle] = []

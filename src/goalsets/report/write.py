@@ -140,7 +140,7 @@ def _sections(
             "What the learned values say about how far a goal is.",
             [*distances.draw_distances(results, notes), *surfaces],
             "No run has a record of 'goalsets distance', and none has a value landscape: those "
-            "are for PointMaze and the tabletop, and for learners with a value.",
+            "are for tasks whose states can be laid out in a plane, and for learners with a value.",
         ),
         Section(
             "Learning curves",

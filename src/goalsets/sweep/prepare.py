@@ -13,6 +13,7 @@ from goalsets.collect.find import find_store
 from goalsets.data.drawing import DataPlace, choose_place
 from goalsets.data.paths import data_dir
 from goalsets.data.store import INDEX, Store
+from goalsets.envs.tasks import TASKS
 from goalsets.sweep.grid import DataChoice, SuiteChoice, Sweep
 from goalsets.workers import available_cores, silence
 
@@ -31,7 +32,7 @@ class Prepared:
 def prepare_data(task: str, choice: DataChoice, say: Callable[[str], None] = silence) -> Prepared:
     """Find the data of a task, or make it as the sweep says."""
     path = data_dir() / task
-    if not (path / INDEX).exists() and not task.startswith("tabletop-"):
+    if not (path / INDEX).exists() and TASKS[task].script is None:
         if choice.make == "collect":
             _collect(task, choice.episodes, say)
         if choice.make in ("collect", "download"):

@@ -2,7 +2,9 @@
 
 from goalsets.envs.layouts.manipulation import (
     BUTTON_SCALE,
+    CENTRE,
     DRAWER_SCALE,
+    OPENING_SCALE,
     POSITION_SCALE,
     SUCCESS_RADIUS,
     WINDOW_SCALE,
@@ -19,7 +21,9 @@ from goalsets.envs.layouts.mazes import (
 
 __all__ = [
     "BUTTON_SCALE",
+    "CENTRE",
     "DRAWER_SCALE",
+    "OPENING_SCALE",
     "POSITION_SCALE",
     "SUCCESS_RADIUS",
     "WINDOW_SCALE",

@@ -11,6 +11,9 @@ from __future__ import annotations
 from goalsets.core import Group, StateLayout
 
 POSITION_SCALE = 10.0
+CENTRE = (0.425, 0.0, 0.0)
+"""Where positions count from, in metres."""
+OPENING_SCALE = 3.0
 DRAWER_SCALE = 18.0
 WINDOW_SCALE = 15.0
 BUTTON_SCALE = 120.0

@@ -102,6 +102,12 @@ class TabletopEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
             self._world = TabletopWorld(1, self.num_blocks, self.np_random)
         self._world.set_state(observation)
 
+    def observe(self) -> Float:
+        """The state `[D]` of the world, as the next step will find it."""
+        if self._world is None:
+            raise gymnasium.error.ResetNeeded("call reset() before observe().")
+        return self._world.observe()[0]
+
     def render(self) -> NDArray[np.uint8] | None:  # type: ignore[override]
         """Return a picture `uint8[H, W, 3]` of the state and, as a ghost, of the goal."""
         if self.render_mode is None or self._world is None:

@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalSet, Query, StateLayout
+from goalsets.core.margins import margin
 from goalsets.data.store import Store
 from goalsets.envs.tasks import TASKS, Task
 from goalsets.evaluate.conditions import describe_coordinate
-from goalsets.evaluate.margins import margin
-from goalsets.evaluate.official import TASK_IDS
-from goalsets.evaluate.start import make_environment, start_episode
 from goalsets.evaluate.suites.description import Description, Predicate
 from goalsets.evaluate.suites.suite import (
     Question,
@@ -101,17 +99,17 @@ def _bank(store: Store, layout: StateLayout) -> Floats:
 
 def _starts(task: Task, episodes: int, seed: int, watch: Callable[[int, int], None]) -> Starts:
     """Look at every start: every predicate is asked from the same ones."""
-    env = make_environment(task)
+    world = task.open()
     places = [
         (task_id, FIRST_SEED + 100_000 * seed + 1_000 * task_id + index)
-        for task_id in TASK_IDS
+        for task_id in task.goal_numbers
         for index in range(episodes)
     ]
     starts: Starts = {}
     for place in places:
-        starts[place] = start_episode(env, *place)
+        starts[place] = world.start(*place)
         watch(len(starts), len(places))
-    env.close()
+    world.close()
     return starts
 
 

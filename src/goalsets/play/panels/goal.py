@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from goalsets.core import GoalsetsError
-from goalsets.evaluate.official import TASK_IDS
 from goalsets.play.goal import Goal, ready_filters
 from goalsets.play.panels.desk import Desk
 from goalsets.play.show import Show
@@ -52,7 +51,7 @@ class GoalPanel:
 
     def _add_choices(self) -> None:
         desk, gui, shelf = self._desk, self._desk.gui, self._desk.setup.shelf
-        self._task_id = gui.add_dropdown("Official", [str(i) for i in TASK_IDS])
+        self._task_id = gui.add_dropdown("Official", [str(n) for n in desk.setup.task.goal_numbers])
         desk.changes(self._task_id, lambda show, _: self._official(show), self._refuse)
         if len(shelf.bank):
             count = len(shelf.bank)

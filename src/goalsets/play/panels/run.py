@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from goalsets.evaluate.official import TASK_IDS
 from goalsets.play.panels.desk import Desk
 from goalsets.play.show import SPEEDS, Show
 
@@ -12,22 +12,23 @@ from goalsets.play.show import SPEEDS, Show
 class RunPanel:
     """Draws the controls of a show."""
 
-    def __init__(self, desk: Desk, pushes: str) -> None:
+    def __init__(self, desk: Desk, pushes: str | None) -> None:
         """Add the widgets to the present container."""
         gui = desk.gui
         self._play = gui.add_button("Play", color="green")
         desk.clicks(self._play, _toggle)
-        desk.chooses(
-            gui.add_button_group("Control", ["Step", "Reset", f"Push the {pushes}"]),
-            {"Step": _step, "Reset": Show.start, f"Push the {pushes}": Show.push},
-        )
+        controls: dict[str, Callable[[Show], None]] = {"Step": _step, "Reset": Show.start}
+        if pushes is not None:
+            controls[f"Push the {pushes}"] = Show.push
+        desk.chooses(gui.add_button_group("Control", list(controls)), controls)
         desk.chooses(
             gui.add_button_group("Speed", list(SPEEDS)),
             {name: _at_speed(speed) for name, speed in SPEEDS.items()},
         )
         self._speed = gui.add_html("")
         with gui.add_folder("Where it starts, when it stops", expand_by_default=False):
-            start = gui.add_dropdown("Start of task", [str(i) for i in TASK_IDS])
+            numbers = [str(n) for n in desk.setup.task.goal_numbers]
+            start = gui.add_dropdown("Start of task", numbers)
             desk.changes(start, lambda show, task_id: show.start(task_id=int(task_id)))
             seed = gui.add_number("Variation", 0, min=0, max=999_999, step=1)
             desk.changes(seed, lambda show, value: show.start(seed=int(value)))

@@ -6,16 +6,12 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+from goalsets.envs.tasks import TASKS, Task
 from goalsets.report import budget
 from goalsets.report.figures.drawing import BETTER, WORSE, Drawing, mark, place_legend, short_task
 from goalsets.report.results import Cell, Results
 from goalsets.report.tables import points
 
-_DOMAINS = {
-    "Manipulation": ("cube", "scene", "puzzle"),
-    "Navigation": ("pointmaze", "antmaze", "humanoidmaze", "antsoccer"),
-    "Tabletop": ("tabletop",),
-}
 _GAP = 0.7
 """Between domains, in rows."""
 
@@ -133,10 +129,8 @@ def _places(tasks: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
     places: dict[str, float] = {}
     heads: dict[str, float] = {}
     row = 0.0
-    for domain, families in (*_DOMAINS.items(), ("Other", None)):
-        inside = [
-            t for t in tasks if t not in places and (families is None or t.startswith(families))
-        ]
+    for domain in _domains():
+        inside = [task for task in tasks if _domain(task) == domain]
         if not inside:
             continue
         heads[domain] = row
@@ -144,6 +138,17 @@ def _places(tasks: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
             places[task] = row + number
         row += len(inside) + 1 + _GAP
     return places, heads
+
+
+def _domains() -> list[str]:
+    """All headings in the order of the registry; last, that of tasks without one."""
+    found = dict.fromkeys(task.domain for _, task in TASKS.items())
+    found.pop(Task.domain, None)
+    return [*found, Task.domain]
+
+
+def _domain(task: str) -> str:
+    return TASKS[task].domain if task in TASKS else Task.domain
 
 
 def _legend(figure: Any, scheme: str) -> None:  # noqa: ANN401 - matplotlib's

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError
-from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.landscape import (
     LANDSCAPE,
     Landscape,
@@ -22,6 +21,7 @@ from goalsets.evaluate.landscape import (
     has_landscape,
     kept_landscape,
     planes_of,
+    terrain_of,
 )
 from goalsets.learners import LEARNERS
 from goalsets.report import budget
@@ -105,25 +105,13 @@ def _draw(run: RunRecord, landscape: Landscape) -> Drawing:
         plain_name(f"landscape {run.task} {run.config.learner} {run.config.scheme}"),
         f"Value landscape: {run.config.learner} {run.config.scheme} on {run.task}",
         (
-            f"Predicted distance to one official goal (cross), {_explained(run.task)} A question "
-            "that does not look at what moves should see no slope. Darker is nearer; all panels "
-            f"share their colours. Budget: {budget.training([run])}; the last checkpoint of seed "
-            f"{run.config.seed} alone (single seed)."
+            f"Predicted distance to one official goal (cross), {terrain_of(run.task).caption} A "
+            "question that does not look at what moves should see no slope. Darker is nearer; all "
+            f"panels share their colours. Budget: {budget.training([run])}; the last checkpoint "
+            f"of seed {run.config.seed} alone (single seed)."
         ),
         figure,
         vector=False,
-    )
-
-
-def _explained(task: str) -> str:
-    if TASKS[task].family == "pointmaze":
-        return (
-            "over where the point is; “[0]” and “[1]” ask for one coordinate of the goal. Grey: "
-            "walls."
-        )
-    return (
-        "over where the block lies (above) or the gripper is (below), all else as at the official "
-        "start."
     )
 
 

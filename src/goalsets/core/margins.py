@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.core import GoalSet
+from goalsets.core.goalset import GoalSet
 
 
 def margin(goals: GoalSet, states: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -1,0 +1,70 @@
+"""Whether a task fits: what is missing or wrong, and what it cannot do, in plain sentences.
+
+As Gymnasium's `check_env`, for what goalsets needs beyond Gymnasium. A finding breaks something; a
+remark says what will not be offered.
+"""
+
+from __future__ import annotations
+
+from goalsets.core import GoalsetsError
+from goalsets.envs.adapter import Adapter
+from goalsets.envs.inspection import Inspection, Report
+from goalsets.envs.task import Task
+
+
+class TaskError(GoalsetsError):
+    """A task that does not fit; the message lists everything that was found."""
+
+
+def check_task(task: Task) -> list[str]:
+    """Raise one error with everything that is missing or wrong; return remarks where nothing is.
+
+    It makes the environment, starts every official goal, and rolls out an episode of random
+    actions: that takes seconds.
+
+    Args:
+        task: Need not be registered.
+    """
+    report = inspect_task(task)
+    if report.findings:
+        listed = "\n".join(f"  - {text}" for text in report.findings)
+        raise TaskError(f"the task {task.name} does not fit:\n{listed}")
+    return report.remarks
+
+
+def inspect_task(task: Task, *, seed: int = 0) -> Report:
+    """Look at a task from all sides; the seed decides which states are visited."""
+    report = Report(task.name)
+    judged = _check_description(task, report)
+    worlds: list[Adapter] = []
+    with report.trying("making the environment"):
+        worlds += [task.open(), task.open(render=True)]
+    if len(worlds) == 2:
+        with report.trying("looking at the environment"):
+            Inspection(report, *worlds, seed=seed, judged=judged).run()
+    for world in worlds:
+        with report.trying("close()"):
+            world.close()
+    return report
+
+
+def _check_description(task: Task, report: Report) -> bool:
+    """Check what needs no environment, and tell whether the official query can judge."""
+    if not task.goals or not all(task.goals) or len(set(task.goals)) != len(task.goals):
+        report.find(f"goals must be names, each its own, and at least one: {task.goals!r}.")
+    for name in ("horizon", "relabel_horizon"):
+        if getattr(task, name) < 1:
+            report.find(f"{name} must be 1 or more steps, got {getattr(task, name)}.")
+    loose = [i for i, owner in enumerate(task.layout.owners) if owner is None]
+    if loose:
+        report.remark(f"{len(loose)} coordinates have no name: they are asked for by number.")
+    if task.layout.task is None:
+        report.find("there is no official query: StateLayout(..., task='some_group') names it.")
+        return False
+    unknown = [term.name for term in task.query.terms if term.tolerance is None]
+    if unknown:
+        report.find(
+            f"the official query '{task.layout.task}' cannot judge: {', '.join(unknown)} has no "
+            "tolerance. Give its group one, or write it into the query, as in 'cube_pos:4cm'."
+        )
+    return not unknown

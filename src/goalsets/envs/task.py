@@ -1,0 +1,140 @@
+"""Task: what it takes to train and to judge on one environment, and the registry of all tasks."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from goalsets.core import Episode, Query, Registry, StateLayout
+from goalsets.envs.adapter import Adapter
+from goalsets.envs.graphics import choose_backend
+
+if TYPE_CHECKING:
+    import gymnasium
+
+    from goalsets.envs.landscape import Terrain
+
+Colour = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Script:
+    """Data that a task makes by itself, in seconds."""
+
+    source: str
+    """Who made it, for people."""
+    train: Callable[[], Sequence[Episode]]
+    held_out: Callable[[], Sequence[Episode]]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """How the playground shows a task, and where the positions of its states lie in that."""
+
+    view: Literal["table", "maze", "free"] = "free"
+    """Where the camera of a 3D scene stands: before arms at a table, above a maze, or where the
+    model's own extent puts it."""
+    scale: float = 1.0
+    """Observation units in a unit of the scene."""
+    centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Where the scene has the observation's origin."""
+    bounds: tuple[tuple[float, ...], tuple[float, ...]] = ((-1e3,) * 3, (1e3,) * 3)
+    """Lowest and highest place in the scene that something may be dragged to."""
+    buttons: tuple[Colour, Colour] | None = None
+    """Colours of a button's two states, in worlds that have buttons."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A data set's name, and what it takes to train and to judge on it.
+
+    One in `TASKS` is known everywhere. Five fields are enough for a plain environment; the others,
+    and the methods, say what the product cannot know by itself. `goalsets.check_task` says whether
+    they fit.
+    """
+
+    name: str
+    """As OGBench names the data set: environment, then how the data was collected."""
+    env_id: str
+    """The Gymnasium id of its environment; `package.module:id` imports the module first."""
+    layout: StateLayout
+    """What the coordinates mean; its `task` is the official query."""
+    horizon: int
+    """Steps of an evaluation episode."""
+    relabel_horizon: int
+    """H_max: how far ahead a future state may become a goal."""
+    published: bool = False
+    """Whether OGBench has a data set of this name to download."""
+    goals: tuple[str, ...] = ("goal",)
+    """Names of the official goals. Their numbers begin with 1, and reach the environment as
+    `reset(options={"task_id": number})`."""
+    adapter: type[Adapter] = Adapter
+    """What turns its environment into one that the product can use."""
+    data_kind: str | None = None
+    """What the data is like, as the paper's table of α divides it: play, noisy or pointmaze."""
+    domain: str = "Other"
+    """The heading under which figures show it."""
+    scene: Scene = Scene()
+    """How the playground shows it."""
+
+    @property
+    def family(self) -> str:
+        """The first word of the name: tasks of one family have layouts of one kind."""
+        return self.name.partition("-")[0]
+
+    @property
+    def query(self) -> Query:
+        """The official query."""
+        return Query.parse("task", self.layout)
+
+    @property
+    def goal_numbers(self) -> range:
+        """The numbers of the official goals, from 1 on."""
+        return range(1, len(self.goals) + 1)
+
+    def make(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:  # noqa: ANN401 - Gymnasium's own
+        """Create the environment."""
+        import gymnasium
+
+        return gymnasium.make(self.env_id, **kwargs)
+
+    def open(self, render: bool = False) -> Adapter:
+        """Create the environment with its adapter, without what its libraries say about it.
+
+        Args:
+            render: Whether pictures will be asked for.
+        """
+        if render:
+            choose_backend()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.adapter(self, self.make_drawn() if render else self.make())
+
+    def make_drawn(self) -> gymnasium.Env[Any, Any]:
+        """Create the environment so that it can be drawn."""
+        return self.make(render_mode="rgb_array")
+
+    def preset(self, name: str, learner: str) -> Mapping[str, Any]:
+        """Fields of a training configuration that this task changes in a preset."""
+        return {}
+
+    @property
+    def script(self) -> Script | None:
+        """The data that it makes by itself; None where data is collected or imported."""
+        return None
+
+    @property
+    def terrain(self) -> Terrain | None:
+        """What a value landscape is drawn over; None where states cannot be laid out in a plane."""
+        return None
+
+    def with_layout(self, layout: StateLayout) -> Task:
+        """The same task under a layout that a run has kept."""
+        return dataclasses.replace(self, layout=layout)
+
+
+TASKS: Registry[Task] = Registry("task")
+"""Every task by name. It is filled by `goalsets.envs.tasks`: import it from there."""

@@ -1,0 +1,169 @@
+"""The tasks of OGBench: every state-based environment with the data sets that exist for it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from goalsets.core import GoalsetsError, StateLayout
+from goalsets.envs import layouts
+from goalsets.envs.landscape import Terrain
+from goalsets.envs.ogbench.manipulation import ManipulationAdapter
+from goalsets.envs.ogbench.mazes import MazeAdapter, maze_planes
+from goalsets.envs.task import TASKS, Scene, Task
+
+if TYPE_CHECKING:
+    import gymnasium
+
+
+@dataclass(frozen=True)
+class OGBenchTask(Task):
+    """A task of OGBench, which registers its environments when it is imported."""
+
+    def make(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:  # noqa: ANN401 - Gymnasium's own
+        """Create the environment, or say why OGBench is not here."""
+        try:
+            import ogbench  # noqa: F401
+        except ImportError as error:
+            raise GoalsetsError(
+                f"this task needs OGBench, which cannot be imported ({error}). It has no release "
+                "for Python 3.13 and later: use Python 3.10 to 3.12."
+            ) from None
+        return super().make(**kwargs)
+
+    def make_drawn(self) -> gymnasium.Env[Any, Any]:
+        """Create the environment: all of them can be drawn."""
+        return self.make()
+
+    @property
+    def terrain(self) -> Terrain | None:
+        """Of PointMaze, whose states are the plane."""
+        if self.layout.dim != 2:
+            return None
+        return Terrain(
+            queries=("pos", "[0]", "[1]"),
+            caption="over where the point is; “[0]” and “[1]” ask for one coordinate of the goal. "
+            "Grey: walls.",
+            planes=functools.partial(maze_planes, self),
+        )
+
+
+_REACH = ((0.25, -0.35, 0.02), (0.6, 0.35, 0.35))
+"""Where the manipulation environments let the gripper go, in metres."""
+_RED, _BLUE, _WHITE = (245, 66, 84), (89, 140, 232), (230, 230, 230)
+_TABLE = Scene("table", layouts.POSITION_SCALE, layouts.CENTRE, _REACH)
+_SCENE = Scene("table", layouts.POSITION_SCALE, layouts.CENTRE, _REACH, (_RED, _WHITE))
+_PUZZLE = Scene("table", layouts.POSITION_SCALE, layouts.CENTRE, _REACH, (_RED, _BLUE))
+_MAZE = Scene("maze")
+
+_POINT = layouts.pointmaze_layout()
+_ANT = layouts.antmaze_layout()
+_HUMANOID = layouts.humanoidmaze_layout()
+_SOCCER = layouts.antsoccer_layout()
+
+_BOTH = ("play", "noisy")
+
+
+class _Environment(NamedTuple):
+    name: str
+    layout: StateLayout
+    horizon: int
+    """Steps of an evaluation episode."""
+    data: Mapping[str, int]
+    """H_max by data set: the paper's for its eight tasks; elsewhere as long as an episode of the
+    data or of evaluation, whichever is shorter."""
+    goals: tuple[str, ...] = ("", "", "", "", "")
+    """What OGBench calls the official goals, after `task1` and so on."""
+    scene: Scene = _MAZE
+
+
+_ENVIRONMENTS = (
+    _Environment(
+        "cube-single", layouts.cube_layout(1), 200, dict.fromkeys(_BOTH, 200),
+        ("_horizontal", "_vertical1", "_vertical2", "_diagonal1", "_diagonal2"), _TABLE,
+    ),
+    _Environment(
+        "cube-double", layouts.cube_layout(2), 500, dict.fromkeys(_BOTH, 500),
+        ("_single_pnp", "_double_pnp1", "_double_pnp2", "_swap", "_stack"), _TABLE,
+    ),
+    _Environment(
+        "cube-triple", layouts.cube_layout(3), 1000, dict.fromkeys(_BOTH, 1000),
+        ("_single_pnp", "_triple_pnp", "_pnp_from_stack", "_cycle", "_stack"), _TABLE,
+    ),
+    _Environment(
+        "cube-quadruple", layouts.cube_layout(4), 1000, dict.fromkeys(_BOTH, 1000),
+        ("_double_pnp", "_quadruple_pnp", "_pnp_from_square", "_cycle", "_stack"), _TABLE,
+    ),
+    _Environment(
+        "cube-octuple", layouts.cube_layout(8), 1500, dict.fromkeys(_BOTH, 1000),
+        ("_quadruple_pnp", "_octuple_pnp1", "_octuple_pnp2", "_stack1", "_stack2"), _TABLE,
+    ),
+    _Environment(
+        "scene", layouts.scene_layout(), 750, {"play": 1000, "noisy": 750},
+        ("_open", "_unlock_and_lock", "_rearrange_medium", "_put_in_drawer", "_rearrange_hard"),
+        _SCENE,
+    ),
+    _Environment(
+        "puzzle-3x3", layouts.puzzle_layout(3, 3), 500, dict.fromkeys(_BOTH, 500), scene=_PUZZLE
+    ),
+    _Environment(
+        "puzzle-4x4", layouts.puzzle_layout(4, 4), 500, dict.fromkeys(_BOTH, 500), scene=_PUZZLE
+    ),
+    _Environment(
+        "puzzle-4x5", layouts.puzzle_layout(4, 5), 1000, dict.fromkeys(_BOTH, 1000), scene=_PUZZLE
+    ),
+    _Environment(
+        "puzzle-4x6", layouts.puzzle_layout(4, 6), 1000, dict.fromkeys(_BOTH, 1000), scene=_PUZZLE
+    ),
+    _Environment("pointmaze-medium", _POINT, 1000, {"navigate": 500, "stitch": 200}),
+    _Environment("pointmaze-large", _POINT, 1000, {"navigate": 1000, "stitch": 200}),
+    _Environment("pointmaze-giant", _POINT, 1000, {"navigate": 1000, "stitch": 200}),
+    _Environment("pointmaze-teleport", _POINT, 1000, {"navigate": 1000, "stitch": 200}),
+    _Environment("antmaze-medium", _ANT, 1000, {"navigate": 1000, "stitch": 200, "explore": 500}),
+    _Environment("antmaze-large", _ANT, 1000, {"navigate": 1000, "stitch": 200, "explore": 500}),
+    _Environment("antmaze-giant", _ANT, 1000, {"navigate": 1000, "stitch": 200, "explore": 500}),
+    _Environment("antmaze-teleport", _ANT, 1000, {"navigate": 1000, "stitch": 200, "explore": 500}),
+    _Environment("humanoidmaze-medium", _HUMANOID, 2000, {"navigate": 2000, "stitch": 400}),
+    _Environment("humanoidmaze-large", _HUMANOID, 2000, {"navigate": 2000, "stitch": 400}),
+    _Environment("humanoidmaze-giant", _HUMANOID, 4000, {"navigate": 4000, "stitch": 400}),
+    # OGBench also registers `humanoidmaze-teleport-v0`, but its model lacks a material and cannot
+    # be built; there is no data for it either.
+    _Environment("antsoccer-arena", _SOCCER, 1000, {"navigate": 1000, "stitch": 200}),
+    _Environment("antsoccer-medium", _SOCCER, 1000, {"navigate": 1000, "stitch": 500}),
+)  # fmt: skip
+
+# Environments for which OGBench has no data set of this kind and size.
+_UNPUBLISHED = (
+    "cube-octuple-play-v0",
+    "cube-octuple-noisy-v0",
+    "antmaze-giant-explore-v0",
+)
+
+_KINDS = {"play": "play", "noisy": "noisy", "pointmaze": "pointmaze", "antmaze": "noisy"}
+"""The column of the paper's table of α: the data decides, or else the maze; others have none."""
+
+
+def _add(environment: _Environment, data: str, relabel_horizon: int) -> None:
+    name = f"{environment.name}-{data}-v0"
+    maze = environment.scene is _MAZE
+    task = OGBenchTask(
+        name=name,
+        env_id=f"{environment.name}-v0",
+        layout=environment.layout,
+        horizon=environment.horizon,
+        relabel_horizon=relabel_horizon,
+        published=name not in _UNPUBLISHED,
+        goals=tuple(f"task{n}{rest}" for n, rest in enumerate(environment.goals, start=1)),
+        adapter=MazeAdapter if maze else ManipulationAdapter,
+        data_kind=_KINDS.get(data) or _KINDS.get(environment.name.partition("-")[0]),
+        domain="Navigation" if maze else "Manipulation",
+        scene=environment.scene,
+    )
+    TASKS.add(name, task)
+
+
+for _environment in _ENVIRONMENTS:
+    for _data, _relabel_horizon in _environment.data.items():
+        _add(_environment, _data, _relabel_horizon)
