@@ -97,7 +97,7 @@ def _train(store: Store, place: Path, console: Console) -> Run:
     from goalsets.workers import available_cores
 
     torch.set_num_threads(available_cores())
-    config = resolve(TASK, learner="gcbc", scheme="gs-blockwise", overrides={"steps": STEPS})
+    config = resolve(TASK, overrides={"steps": STEPS})
     screen = TrainingScreen(console, "never", lambda run: Alongside(run, 1, 1))
     with screen:
         return train(config, store, place, resume=True, watch=screen)

@@ -13,6 +13,7 @@ import tyro
 
 if TYPE_CHECKING:
     from goalsets.data.store import Store
+    from goalsets.runs.config import TrainConfig
     from goalsets.runs.run import Run
     from goalsets.train.log import Log
 
@@ -65,8 +66,8 @@ class Looking:
 
 def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     task: Annotated[str, tyro.conf.Positional],
-    learner: str = "gcbc",
-    scheme: str = "gs-blockwise",
+    learner: str | None = None,
+    scheme: str | None = None,
     preset: str = "cpu",
     seed: int = 0,
     data: Path | None = None,
@@ -87,9 +88,10 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     Args:
         task: A task, such as cube-single-noisy-v0 ('goalsets tasks' lists them), or the directory
             of a store of your own.
-        learner: The algorithm: gcbc, gcivl, gciql, gcdl or crl.
-        scheme: How transitions are relabeled: gs-blockwise, gs-semantic and gs-uniform answer any
-            query; her-full only the full state, her-task only the task's.
+        learner: The algorithm: gcbc (the default), chunkbc, gcivl, gciql, gcdl, crl, hiql, qrl, or
+            one of a plugin.
+        scheme: How transitions are relabeled: gs-blockwise (the default), gs-semantic and
+            gs-uniform answer any query; her-full only the full state, her-task only the task's.
         preset: Where hyperparameters come from: cpu (minutes on two cores), paper, released (as
             the paper's code does it) or ogbench.
         seed: Decides everything random.
@@ -111,6 +113,8 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     from goalsets.cli.training_screen import TrainingScreen
     from goalsets.data.drawing import choose_place
     from goalsets.evaluate.alongside import Alongside
+    from goalsets.learners import DEFAULT
+    from goalsets.relabel.queries import DEFAULT_SCHEME
     from goalsets.runs.presets import resolve
     from goalsets.train.session import Pace
     from goalsets.train.session import train as run_training
@@ -119,8 +123,8 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     changed = {k: v for k, v in dataclasses.asdict(overrides).items() if v is not None}
     config = resolve(
         task,
-        learner=learner,
-        scheme=scheme,
+        learner=learner or DEFAULT,
+        scheme=scheme or DEFAULT_SCHEME,
         preset=preset,
         seed=seed,
         overrides=changed,
@@ -128,7 +132,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     )
     store, known = _find_data(task, data)
     where = choose_place(data_in, store.train, say=_say)
-    place = output or Path("runs") / Path(task).name / f"{learner}-{scheme}-{preset}-s{seed}"
+    place = output or Path("runs") / Path(task).name / _run_name(config, preset)
     cores = available_cores()
     torch.set_num_threads(threads or cores)
     # Alongside, training goes on in the other half of the cores.
@@ -165,8 +169,12 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
             raise SystemExit(130) from None
         finally:
             screen.abandon()
-    print(f"trained {learner} with {scheme} on {task}: {run.path}")
+    print(f"trained {config.learner} with {config.scheme} on {task}: {run.path}")
     print(f"next: goalsets eval {run.path}" if known else f"goalsets.load('{run.path}') acts.")
+
+
+def _run_name(config: TrainConfig, preset: str) -> str:
+    return f"{config.learner}-{config.scheme}-{preset}-s{config.seed}"
 
 
 def _find_data(task: str, data: Path | None) -> tuple[Store, bool]:

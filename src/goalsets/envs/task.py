@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from goalsets.core import Episode, Query, Registry, StateLayout
-from goalsets.envs.adapter import Adapter
+from goalsets.envs.adapter import Adapter, Floats
 from goalsets.envs.graphics import choose_backend
 
 if TYPE_CHECKING:
@@ -75,6 +77,11 @@ class Task:
     """What turns its environment into one that the product can use."""
     data_kind: str | None = None
     """What the data is like, as the paper's table of α divides it: play, noisy or pointmaze."""
+    presets: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Presets that others stand for here: a small world takes `small` for `cpu`."""
+    action_range: tuple[float, float] | None = None
+    """Smallest and largest action of every component, where that is known without looking; None
+    asks the environment."""
     domain: str = "Other"
     """The heading under which figures show it."""
     scene: Scene = Scene()
@@ -117,9 +124,16 @@ class Task:
         """Create the environment so that it can be drawn."""
         return self.make(render_mode="rgb_array")
 
-    def preset(self, name: str, learner: str) -> Mapping[str, Any]:
-        """Fields of a training configuration that this task changes in a preset."""
-        return {}
+    def action_bounds(self, action_dim: int) -> tuple[Floats, Floats] | None:
+        """Smallest and largest actions `[A]`; None where neither task nor environment knows."""
+        if self.action_range is not None:
+            low, high = (np.full(action_dim, bound, np.float32) for bound in self.action_range)
+            return low, high
+        world = self.open()
+        try:
+            return world.action_bounds
+        finally:
+            world.close()
 
     @property
     def script(self) -> Script | None:

@@ -64,6 +64,9 @@ class Learner(nn.Module):
 
     Attributes:
         Config: The learner's settings, a frozen dataclass.
+        paper_alpha: The paper's coefficient α of policy extraction, by kind of data.
+        presets: Fields of a training configuration that suit this learner, by preset; what a
+            preset has no entry for is the same for all learners.
         distance_unit: What its distance counts; None for learners that learn none.
         problem: The dimensions and limits of the data.
         conditioner: Turns (state, reference, query) into a goal input.
@@ -71,6 +74,8 @@ class Learner(nn.Module):
     """
 
     Config: ClassVar[type[Any]]
+    paper_alpha: ClassVar[Mapping[str, float]] = {}
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     distance_unit: ClassVar[str | None] = None
     _low: Tensor
     _high: Tensor

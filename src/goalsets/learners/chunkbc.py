@@ -41,6 +41,9 @@ class ChunkBC(Learner):
 
     Config = ChunkBCConfig
     config: ChunkBCConfig
+    presets = {  # noqa: RUF012 - declared, and never changed
+        "cpu": {"steps": 4_000, "batch_size": 1024, "learning_rate": 2e-3, "weight_decay": 0.5},
+    }
 
     def __init__(self, problem: Problem, conditioner: Conditioner, config: ChunkBCConfig) -> None:
         """Create an actor for all actions of a chunk."""

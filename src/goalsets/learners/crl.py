@@ -55,6 +55,19 @@ class CRL(Learner):
 
     Config = CRLConfig
     config: CRLConfig
+    paper_alpha = {"play": 3.0, "noisy": 0.1, "pointmaze": 0.03}  # noqa: RUF012 - constant
+    presets = {  # noqa: RUF012 - declared, and never changed
+        "released": {"settings": {"state_in_goal": True}},
+        "cpu": {
+            "steps": 2_000,
+            "batch_size": 1024,
+            "learning_rate": 2e-3,
+            "weight_decay": 0.5,
+            "settings": {"alpha": 1.0},
+        },
+        # Its step is dear, as GCIQL's is.
+        "small": {"batch_size": 256, "settings": {"alpha": 3.0}},
+    }
     distance_unit = "a score, lower is nearer"
 
     def __init__(self, problem: Problem, conditioner: Conditioner, config: CRLConfig) -> None:

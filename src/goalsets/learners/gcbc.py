@@ -31,6 +31,9 @@ class GCBC(Learner):
 
     Config = GCBCConfig
     config: GCBCConfig
+    presets = {  # noqa: RUF012 - declared, and never changed
+        "cpu": {"steps": 4_000, "batch_size": 1024, "learning_rate": 2e-3, "weight_decay": 0.5},
+    }
 
     def __init__(self, problem: Problem, conditioner: Conditioner, config: GCBCConfig) -> None:
         """Create the actor."""

@@ -63,6 +63,17 @@ class GCDL(Learner):
 
     Config = GCDLConfig
     config: GCDLConfig
+    paper_alpha = {"play": 1.0, "noisy": 1.0, "pointmaze": 1.0}  # noqa: RUF012 - constant
+    presets = {  # noqa: RUF012 - declared, and never changed
+        "released": {"settings": {"witness": True, "loss": "huber", "bootstrapped_goal": True}},
+        "cpu": {
+            "steps": 2_500,
+            "batch_size": 512,
+            "learning_rate": 2e-3,
+            "settings": {"initial_value": -0.6, "witness": True, "alpha": 0.1},
+        },
+        "small": {"settings": {"initial_value": -0.6, "witness": True, "alpha": 0.1}},
+    }
     distance_unit = STEPS
 
     def __init__(self, problem: Problem, conditioner: Conditioner, config: GCDLConfig) -> None:

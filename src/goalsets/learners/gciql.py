@@ -73,6 +73,23 @@ class GCIQL(Learner):
 
     Config = GCIQLConfig
     config: GCIQLConfig
+    paper_alpha = {"play": 1.0, "noisy": 0.03, "pointmaze": 0.003}  # noqa: RUF012 - constant
+    presets = {  # noqa: RUF012 - declared, and never changed
+        "released": {"settings": {"witness": True}},
+        # One clip for all: while the critic is far off, its gradient keeps the policy waiting.
+        "cpu": {
+            "steps": 2_800,
+            "batch_size": 512,
+            "learning_rate": 1.2e-3,
+            "clip_apart": False,
+            "settings": {"initial_value": -60.0, "witness": True, "alpha": 0.3},
+        },
+        # Its step is dear: with batches of 512 a training takes a minute or more.
+        "small": {
+            "batch_size": 256,
+            "settings": {"initial_value": -30.0, "witness": True, "alpha": 3.0},
+        },
+    }
     distance_unit = STEPS
 
     def __init__(self, problem: Problem, conditioner: Conditioner, config: GCIQLConfig) -> None:

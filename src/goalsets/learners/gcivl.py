@@ -69,6 +69,17 @@ class GCIVL(Learner):
 
     Config = GCIVLConfig
     config: GCIVLConfig
+    paper_alpha = {"play": 10.0, "noisy": 10.0, "pointmaze": 10.0}  # noqa: RUF012 - constant
+    presets = {  # noqa: RUF012 - declared, and never changed
+        "released": {"settings": {"witness": True}},
+        "cpu": {
+            "steps": 2_500,
+            "batch_size": 512,
+            "learning_rate": 2e-3,
+            "settings": {"initial_value": -60.0, "witness": True, "alpha": 0.3},
+        },
+        "small": {"settings": {"initial_value": -30.0, "witness": True, "alpha": 0.3}},
+    }
     distance_unit = STEPS
 
     def __init__(self, problem: Problem, conditioner: Conditioner, config: GCIVLConfig) -> None:

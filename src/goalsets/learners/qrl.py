@@ -77,6 +77,10 @@ class QRL(Learner):
 
     Config = QRLConfig
     config: QRLConfig
+    presets = {  # noqa: RUF012 - declared, and never changed
+        "cpu": {"steps": 3_000, "batch_size": 512, "learning_rate": 2e-3},
+        "small": {"batch_size": 256},
+    }
     distance_unit = STEPS
 
     def __init__(self, problem: Problem, conditioner: Conditioner, config: QRLConfig) -> None:

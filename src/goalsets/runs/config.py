@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from goalsets.condition import Fill
 from goalsets.core import GoalsetsError
-from goalsets.learners import LEARNERS
-from goalsets.relabel.queries import SCHEMES
+from goalsets.learners import DEFAULT, LEARNERS
+from goalsets.relabel.queries import DEFAULT_SCHEME, SCHEMES
 
 VERSION = 1
 """Of the configuration's file. Files without one are older; what they lack has the default, so a
@@ -24,9 +24,9 @@ class TrainConfig:
 
     task: str
     """The task whose layout, horizon and official query hold."""
-    learner: str = "gcbc"
+    learner: str = DEFAULT
     """The algorithm."""
-    scheme: str = "gs-blockwise"
+    scheme: str = DEFAULT_SCHEME
     """How transitions are relabeled."""
     seed: int = 0
     """Decides everything random."""

@@ -1,8 +1,9 @@
-"""Presets: sets of hyperparameters with a name, and the paper's tables of them.
+"""Presets: sets of hyperparameters with a name.
 
 `paper` is what the paper describes, `released` what its released code does, `ogbench` the budget of
-the benchmark's own learners, and `cpu` what serves best in minutes on two cores: it was chosen by
-the measurements in docs/learners.
+the benchmark's own learners, `cpu` what serves best in minutes on two cores: it was chosen by the
+measurements in docs/learners. `small` is for worlds that small networks learn in less than a
+minute. What suits one learner stands in that learner's file.
 """
 
 from __future__ import annotations
@@ -11,35 +12,34 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from goalsets.core import Registry
-from goalsets.learners import LEARNERS
+from goalsets.envs.tasks import TASKS
+from goalsets.learners import DEFAULT, LEARNERS
+from goalsets.relabel.queries import DEFAULT_SCHEME
 from goalsets.runs.config import TrainConfig
 
 Fields = dict[str, Any]
 """Fields of `TrainConfig`."""
 
-_ALPHA: Mapping[str, Mapping[str, float]] = {
-    "gcdl": {"play": 1.0, "noisy": 1.0, "pointmaze": 1.0},
-    "gcivl": {"play": 10.0, "noisy": 10.0, "pointmaze": 10.0},
-    "gciql": {"play": 1.0, "noisy": 0.03, "pointmaze": 0.003},
-    "crl": {"play": 3.0, "noisy": 0.1, "pointmaze": 0.03},
-}
-"""The paper's coefficient α of policy extraction."""
-
-_COLUMNS = {"pointmaze": "pointmaze", "antmaze": "noisy", "play": "play", "noisy": "noisy"}
-"""The column of that table for the words in a task's name: its data decides, or else its maze."""
+_NOISY = "noisy"
+"""The kind of data that the presets of learners were chosen on."""
 
 PRESETS: Registry[Callable[[str, str], Fields]] = Registry("preset")
 
 
 def paper_alpha(task: str, learner: str) -> Fields:
     """The paper's α as a learner's setting; nothing for tasks and learners that have none."""
-    column, alphas = _column(task), _ALPHA.get(learner)
-    return {"alpha": alphas[column]} if column and alphas else {}
+    alphas, kind = LEARNERS[learner].paper_alpha, _data_kind(task)
+    return {"alpha": alphas[kind]} if kind is not None and kind in alphas else {}
 
 
-def _column(task: str) -> str | None:
-    """The column of the paper's table that a task belongs to, or would belong to."""
-    return next((_COLUMNS[word] for word in task.split("-") if word in _COLUMNS), None)
+def _data_kind(task: str) -> str | None:
+    """What the data of a task is like; None for data that is no task's."""
+    return TASKS[task].data_kind if task in TASKS else None
+
+
+def _own(preset: str, learner: str) -> Fields:
+    """What a learner declares for a preset."""
+    return dict(LEARNERS[learner].presets.get(preset, {}))
 
 
 def _scaled_alpha(task: str, learner: str, chosen: float) -> float:
@@ -51,7 +51,7 @@ def _scaled_alpha(task: str, learner: str, chosen: float) -> float:
     paper = paper_alpha(task, learner)
     if not paper:
         return chosen
-    ratio = paper["alpha"] / _ALPHA[learner]["noisy"]
+    ratio = paper["alpha"] / LEARNERS[learner].paper_alpha[_NOISY]
     return float(f"{chosen * min(max(ratio, 0.1), 10.0):.6g}")
 
 
@@ -69,17 +69,12 @@ def paper(task: str, learner: str) -> Fields:
 @PRESETS.register("released")
 def released(task: str, learner: str) -> Fields:
     """The paper's budget with the behaviour of its released code, where the two differ."""
-    own: Mapping[str, Fields] = {
-        "gcivl": {"witness": True},
-        "gciql": {"witness": True},
-        "gcdl": {"witness": True, "loss": "huber", "bootstrapped_goal": True},
-        "crl": {"state_in_goal": True},
-    }
+    own = _own("released", learner).get("settings", {})
     return {
         **paper(task, learner),
         "labels": "identity",
         "clamp": "standardised",
-        "settings": {**paper_alpha(task, learner), **own.get(learner, {})},
+        "settings": {**paper_alpha(task, learner), **own},
     }
 
 
@@ -94,60 +89,16 @@ def ogbench(task: str, learner: str) -> Fields:
     }
 
 
-_CPU: Mapping[str, Fields] = {
-    "gcbc": {"steps": 4_000, "batch_size": 1024, "learning_rate": 2e-3, "weight_decay": 0.5},
-    "gcivl": {
-        "steps": 2_500,
-        "batch_size": 512,
-        "learning_rate": 2e-3,
-        "settings": {"initial_value": -60.0, "witness": True, "alpha": 0.3},
-    },
-    # One clip for all: while the critic is far off, its gradient keeps the policy waiting.
-    "gciql": {
-        "steps": 2_800,
-        "batch_size": 512,
-        "learning_rate": 1.2e-3,
-        "clip_apart": False,
-        "settings": {"initial_value": -60.0, "witness": True, "alpha": 0.3},
-    },
-    "gcdl": {
-        "steps": 2_500,
-        "batch_size": 512,
-        "learning_rate": 2e-3,
-        "settings": {"initial_value": -0.6, "witness": True, "alpha": 0.1},
-    },
-    "crl": {
-        "steps": 2_000,
-        "batch_size": 1024,
-        "learning_rate": 2e-3,
-        "weight_decay": 0.5,
-        "settings": {"alpha": 1.0},
-    },
-}
-"""Chosen on cube-single-noisy-v0; `cpu` suits α and weight decay to other data."""
-
-_TABLETOP: Mapping[str, Fields] = {
-    "gcivl": {"settings": {"initial_value": -30.0, "witness": True, "alpha": 0.3}},
-    # These two have the dearest step: with batches of 512 a training takes a minute or more.
-    "gciql": {
-        "batch_size": 256,
-        "settings": {"initial_value": -30.0, "witness": True, "alpha": 3.0},
-    },
-    "gcdl": {"settings": {"initial_value": -0.6, "witness": True, "alpha": 0.1}},
-    "crl": {"batch_size": 256, "settings": {"alpha": 3.0}},
-}
-"""For the tabletop, which small networks learn in less than a minute."""
+_MINUTES: Mapping[str, Any] = {"schedule": "cosine", "labels": "identity", "clip_apart": True}
+"""What serves all short trainings: a falling learning rate, and networks that are clipped apart."""
 
 
 @PRESETS.register("cpu")
 def cpu(task: str, learner: str) -> Fields:
     """A few thousand steps, a falling learning rate, and values that start pessimistic."""
-    common = {"schedule": "cosine", "labels": "identity", "clip_apart": True}
-    if task.startswith("tabletop"):
-        small = {"steps": 1_500, "batch_size": 512, "hidden": 128, "learning_rate": 2e-3}
-        return {**common, **small, **_TABLETOP.get(learner, {})}
-    fields = {**common, **_CPU.get(learner, {"steps": 4_000, "batch_size": 512})}
-    if _column(task) != "noisy":
+    usual = {"steps": 4_000, "batch_size": 512}
+    fields = {**_MINUTES, **(_own("cpu", learner) or usual)}
+    if _data_kind(task) != _NOISY:
         # A strong decay keeps a policy from learning noise by heart, and from being precise.
         fields.pop("weight_decay", None)
     settings = fields.get("settings", {})
@@ -157,11 +108,19 @@ def cpu(task: str, learner: str) -> Fields:
     return fields
 
 
+@PRESETS.register("small")
+def small(task: str, learner: str) -> Fields:
+    """Small networks for worlds that they learn in less than a minute."""
+    del task
+    size = {"steps": 1_500, "batch_size": 512, "hidden": 128, "learning_rate": 2e-3}
+    return {**_MINUTES, **size, **_own("small", learner)}
+
+
 def resolve(
     task: str,
     *,
-    learner: str = "gcbc",
-    scheme: str = "gs-blockwise",
+    learner: str = DEFAULT,
+    scheme: str = DEFAULT_SCHEME,
     preset: str = "cpu",
     seed: int = 0,
     overrides: Mapping[str, Any] | None = None,
@@ -173,13 +132,15 @@ def resolve(
         task: The task's name.
         learner: The algorithm.
         scheme: How transitions are relabeled.
-        preset: Where hyperparameters come from.
+        preset: Where hyperparameters come from. A task may have another in its place that suits
+            its size.
         seed: Decides everything random.
         overrides: Fields of the configuration in place of the preset's.
         settings: The learner's settings in place of the preset's.
     """
     LEARNERS[learner]
-    fields = PRESETS[preset](task, learner)
+    known = TASKS[task].presets if task in TASKS else {}
+    fields = PRESETS[known.get(preset, preset)](task, learner)
     fields = {**fields, **(overrides or {})}
     fields["settings"] = {**fields.get("settings", {}), **(settings or {})}
     return TrainConfig(task=task, learner=learner, scheme=scheme, seed=seed, **fields)

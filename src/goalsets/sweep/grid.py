@@ -14,8 +14,8 @@ from typing import Any, Literal
 from goalsets.core import GoalsetsError
 from goalsets.core.errors import suggest
 from goalsets.envs.tasks import TASKS
-from goalsets.learners import LEARNERS
-from goalsets.relabel.queries import SCHEMES
+from goalsets.learners import DEFAULT, LEARNERS
+from goalsets.relabel.queries import DEFAULT_SCHEME, SCHEMES
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.presets import PRESETS, resolve
 from goalsets.train.session import Pace
@@ -98,8 +98,8 @@ class Sweep:
 
     name: str
     tasks: tuple[str, ...]
-    learners: tuple[str, ...] = ("gcbc",)
-    schemes: tuple[str, ...] = ("gs-blockwise",)
+    learners: tuple[str, ...] = (DEFAULT,)
+    schemes: tuple[str, ...] = (DEFAULT_SCHEME,)
     seeds: tuple[int, ...] = (0,)
     overrides: tuple[Mapping[str, Any], ...] = ({},)
     """Fields of the configuration in place of the preset's, and under `settings` those of the

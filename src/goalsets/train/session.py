@@ -210,11 +210,8 @@ def make_frame(config: TrainConfig, store: Store) -> Frame:
     if store.train.num_transitions < 1:
         raise GoalsetsError(f"{store.path} has no transitions to train on.")
     normaliser = Normaliser.fit(store.train)
-    bounds = (
-        Bounds.seen_in(store.train)
-        if task is None
-        else Bounds.plus_minus_one(len(normaliser.action_mean))
-    )
+    known = None if task is None else task.action_bounds(len(normaliser.action_mean))
+    bounds = Bounds.seen_in(store.train) if known is None else Bounds(*known)
     return Frame(layout, normaliser, horizon, bounds)
 
 

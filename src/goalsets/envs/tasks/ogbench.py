@@ -158,6 +158,7 @@ def _add(environment: _Environment, data: str, relabel_horizon: int) -> None:
         goals=tuple(f"task{n}{rest}" for n, rest in enumerate(environment.goals, start=1)),
         adapter=MazeAdapter if maze else ManipulationAdapter,
         data_kind=_KINDS.get(data) or _KINDS.get(environment.name.partition("-")[0]),
+        action_range=(-1.0, 1.0),
         domain="Navigation" if maze else "Manipulation",
         scene=environment.scene,
     )

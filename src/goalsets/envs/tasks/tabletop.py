@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from goalsets.core import Episode
 from goalsets.envs.landscape import Plane, Terrain
@@ -17,37 +16,12 @@ from goalsets.envs.task import TASKS, Scene, Script, Task
 _LOW, _HIGH = (tuple(float(v) for v in row) for row in WORKSPACE)
 _SCENE = Scene(bounds=(_LOW, _HIGH))
 
-_SMALL: Mapping[str, Any] = {
-    "steps": 1_500,
-    "batch_size": 512,
-    "hidden": 128,
-    "learning_rate": 2e-3,
-    "clip_apart": True,
-    "settings": {},
-}
-"""Small networks learn the table in less than a minute."""
-
-_LEARNERS: Mapping[str, Mapping[str, Any]] = {
-    "gcivl": {"settings": {"initial_value": -30.0, "witness": True, "alpha": 0.3}},
-    # These two have the dearest step: with batches of 512 a training takes a minute or more.
-    "gciql": {
-        "batch_size": 256,
-        "settings": {"initial_value": -30.0, "witness": True, "alpha": 3.0},
-    },
-    "gcdl": {"settings": {"initial_value": -0.6, "witness": True, "alpha": 0.1}},
-    "crl": {"batch_size": 256, "settings": {"alpha": 3.0}},
-}
-
 
 @dataclass(frozen=True)
 class TableTask(Task):
     """A table with one or two blocks."""
 
     num_blocks: int = 1
-
-    def preset(self, name: str, learner: str) -> Mapping[str, Any]:
-        """Small networks on a processor; what the paper describes stays as it is."""
-        return {**_SMALL, **_LEARNERS.get(learner, {})} if name == "cpu" else {}
 
     @property
     def script(self) -> Script | None:
@@ -91,6 +65,8 @@ for _blocks, _name in ((1, "single"), (2, "double")):
             relabel_horizon=60 * _blocks,
             goals=tuple(task.name for task in official_tasks(_blocks)),
             adapter=TabletopAdapter,
+            presets={"cpu": "small"},
+            action_range=(-1.0, 1.0),
             domain="Tabletop",
             scene=_SCENE,
             num_blocks=_blocks,

@@ -19,7 +19,11 @@ from goalsets.relabel.queries.uniform import Uniform
 
 import_modules(__name__)
 
+DEFAULT_SCHEME = "gs-blockwise"
+"""The scheme that is trained when nobody says which: the paper's."""
+
 __all__ = [
+    "DEFAULT_SCHEME",
     "QUERY_DISTRIBUTIONS",
     "SCHEMES",
     "Blockwise",
