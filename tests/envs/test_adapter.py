@@ -148,7 +148,10 @@ class Towards:
 
     layout = LAYOUT
 
-    def act(self, observation: Any, goal: Any, query: Query) -> Any:
+    def reset(self) -> None:
+        return None
+
+    def act(self, observation: Any, goal: Any, query: Query, **_: Any) -> Any:
         return np.clip(goal[:2] - observation[:2], -0.1, 0.1).astype(np.float32)
 
 

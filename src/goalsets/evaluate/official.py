@@ -84,12 +84,14 @@ def last_steps(run: Run, count: int) -> list[int]:
 
 def recorded(run: Run, step: int, episodes: int) -> dict[str, Any] | None:
     """The latest official record of a step with so many episodes of each goal, if there is one."""
+    task = run.config.task
+    goals = len(TASKS[task].goals) if task in TASKS else 0
     found = [
         record
         for record in run.evaluations()
         if record["kind"] == "official"
         and record["step"] == step
-        and record["num_episodes"] == episodes * len(TASKS[run.config.task].goals)
+        and record["num_episodes"] == episodes * goals
     ]
     return found[-1] if found else None
 
