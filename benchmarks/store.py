@@ -64,7 +64,7 @@ def _gatherer(source: DataSource) -> Callable[[], int]:
         rows, ends = source.draw_transitions(BATCH, rng)
         ahead = (rng.random(BATCH) ** 2 * 200).astype(np.int64) + 1
         goals = np.minimum(rows + ahead, ends)
-        _ = source.states(rows), source.actions(rows), source.states(rows + 1)
+        _ = source.states(rows), source.taken_actions(rows), source.states(rows + 1)
         _ = source.states(goals)
         source.advance(BATCH)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,6 +113,39 @@ def test_a_stopped_run_goes_on_in_the_same_window(
         window_bytes=SMALL_WINDOW,
     )
     assert_equal(tmp_path / "alone", tmp_path / "stopped")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from goalsets.data.store import Store
+from goalsets.train.session import Pace, train
+from tests.train.test_data_in import SMALL_WINDOW, config
+
+steps = iter(range(1, 100))
+def die():
+    if next(steps) == 17:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+train(config(), Store.open(sys.argv[1], mapped=True), Path(sys.argv[2]), stop=die,
+      data_in="disk", window_bytes=SMALL_WINDOW, pace=Pace(checkpoint_every=7))
+"""
+
+
+@pytest.mark.full
+def test_a_killed_run_goes_on_from_its_checkpoint(path: Path, tmp_path: Path) -> None:
+    """What was drawn after the checkpoint is drawn again, from the window of that time."""
+    store = Store.open(path, mapped=True)
+    train(config(), store, tmp_path / "alone", data_in="disk", window_bytes=SMALL_WINDOW)
+    killed = tmp_path / "killed"
+    command = [sys.executable, "-c", KILLED, str(path), str(killed)]
+    done = subprocess.run(command, cwd=Path(__file__).parents[2], check=False)
+    assert done.returncode == -signal.SIGKILL
+    asked, seen = {"data_in": "disk", "window_bytes": SMALL_WINDOW}, Pace(checkpoint_every=7)
+    _, trainer = prepare(config(), store, killed, pace=seen, resume=True, **asked)
+    assert trainer.progress.step == 14
+    train(config(), store, killed, resume=True, **asked)
+    assert_equal(tmp_path / "alone", killed)
 
 
 def test_seeds_together_draw_each_from_its_own_window(path: Path, tmp_path: Path) -> None:
