@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from goalsets import GoalsetsError
 from goalsets.serve.errors import ServeError
@@ -93,24 +92,29 @@ def test_a_web_page_cannot_reach_a_server_without_token(host, origin, allowed) -
 
 def test_metrics_are_prometheus_text() -> None:
     metrics = Metrics()
-    metrics.gauges["goalsets_sessions"] = ("Sessions open.", lambda: 3)
+    metrics.add_gauge("goalsets_sessions", "Sessions open.", lambda: 3)
     for seconds in (0.0001, 0.0002, 0.0003, 9.0):
         metrics.count_actions("robot", "session", 2, seconds)
     metrics.count_request("/v1/act", 200)
-    text = metrics.text()
-    sample = re.compile(r'^[a-z_]+(\{[a-z_]+="[^"\\]*"(,[a-z_]+="[^"\\]*")*\})? -?[0-9.e+-]+$')
-    for line in text.splitlines():
-        assert line.startswith("# ") or sample.match(line), line
-    found = dict(line.rsplit(" ", 1) for line in text.splitlines() if line[0] != "#")
-    of = 'model="robot",via="session"'
-    assert found[f"goalsets_actions_total{{{of}}}"] == "8"
-    buckets = [float(v) for k, v in found.items() if k.startswith("goalsets_act_seconds_bucket")]
-    assert buckets[:3] == [1, 2, 3]
-    assert buckets == sorted(buckets)
-    assert buckets[-2:] == [3, 4]
-    assert found[f"goalsets_act_seconds_count{{{of}}}"] == "4"
-    assert float(found[f"goalsets_act_seconds_sum{{{of}}}"]) == pytest.approx(9.0006)
-    assert found["goalsets_sessions"] == "3"
+    families = {family.name: family for family in text_string_to_metric_families(metrics.text())}
+    assert [sample.value for sample in families["goalsets_actions"].samples] == [8]
+    assert families["goalsets_requests"].samples[0].labels == {
+        "endpoint": "/v1/act",
+        "status": "200",
+    }
+    times = families["goalsets_act_seconds"].samples
+    buckets = [sample.value for sample in times if sample.name.endswith("_bucket")]
+    assert buckets == [1, 2, 3, *[3] * 7, 4]
+    assert [s.value for s in times if s.name.endswith("_sum")] == [pytest.approx(9.0006)]
+    assert families["goalsets_sessions"].samples[0].value == 3
+    assert families["process_resident_memory_bytes"].samples[0].value > 1e6
+
+
+def test_servers_in_one_process_count_apart() -> None:
+    one, other = Metrics(), Metrics()
+    one.count_message("answered")
+    assert 'outcome="answered"' in one.text()
+    assert 'outcome="answered"' not in other.text()
 
 
 def test_limits_must_let_something_through() -> None:
