@@ -1,11 +1,20 @@
-"""Who may speak to the server, and what Prometheus reads."""
+"""Who may speak to the server, what Prometheus reads, and what is assumed of uvicorn."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import inspect
+
+import h11
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from uvicorn.server import ServerState
 
 from goalsets import GoalsetsError
+from goalsets.serve.connections import BoundedConfig, HttpConnection, SocketConnection
 from goalsets.serve.errors import ServeError
 from goalsets.serve.guard import Guard
 from goalsets.serve.limits import Limits
@@ -115,6 +124,29 @@ def test_servers_in_one_process_count_apart() -> None:
     one.count_message("answered")
     assert 'outcome="answered"' in one.text()
     assert 'outcome="answered"' not in other.text()
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "attributes"),
+    [
+        (HttpConnection, H11Protocol, ["config", "conn", "connections", "loop", "transport"]),
+        (SocketConnection, WebSocketsSansIOProtocol, ["config", "loop", "read_paused"]),
+    ],
+)
+def test_what_is_assumed_of_uvicorn(ours, theirs, attributes: list[str]) -> None:
+    """Its connections are not documented: a release that changes them should fail here, by name."""
+    for name, method in inspect.getmembers(ours, inspect.isfunction):
+        if name in vars(ours) and not name.startswith("_"):
+            assert hasattr(theirs, name), name
+            expected = list(inspect.signature(getattr(theirs, name)).parameters)
+            assert list(inspect.signature(method).parameters) == expected, name
+    loop = asyncio.new_event_loop()
+    with contextlib.closing(loop):
+        made = theirs(BoundedConfig(lambda: None, Limits()), ServerState(), {}, loop)
+    assert not [name for name in attributes if not hasattr(made, name)]
+    if theirs is H11Protocol:
+        assert made.conn.their_state is h11.IDLE
+        assert made.timeout_keep_alive_task is None
 
 
 def test_limits_must_let_something_through() -> None:
