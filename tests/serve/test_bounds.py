@@ -225,7 +225,7 @@ def _open_sessions(server: Server) -> int:
     with contextlib.closing(link):
         link.request("GET", "/metrics", headers=HEADERS)
         text = link.getresponse().read().decode()
-    found = re.search(r"^goalsets_sessions (\d+)$", text, re.MULTILINE)
+    found = re.search(r"^goalsets_sessions (\d+)(\.0)?$", text, re.MULTILINE)
     assert found is not None
     return int(found[1])
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from goalsets.core import GoalsetsError, layout_to_dict
 from goalsets.export.card import make_card
-from goalsets.export.lowering import lower
+from goalsets.export.convert import convert
 from goalsets.export.parity import QUESTIONS, Parity, measure_parity
 from goalsets.export.traced import trace
 from goalsets.learners import Learner
@@ -34,11 +34,6 @@ from goalsets.workers import silence
 
 if TYPE_CHECKING:
     import onnx  # pyright: ignore[reportMissingImports] - an extra
-
-OPSET = 20
-"""The first with Gelu as one operation."""
-IR_VERSION = 10
-"""That of ONNX 1.16: old enough for every onnxruntime that knows the operations."""
 
 
 class ExportError(GoalsetsError):
@@ -112,27 +107,9 @@ def export_onnx(
 
 def build_model(policy: TrainedPolicy, frame: Frame) -> onnx.ModelProto:
     """The policy as an ONNX model, without its description."""
-    from onnx import TensorProto, checker, helper  # pyright: ignore[reportMissingImports]
+    from onnx import checker  # pyright: ignore[reportMissingImports] - an extra
 
-    graph = lower(trace(policy, frame.normaliser), INPUTS, (ACTION, DISTANCE))
-    made = {name for node in graph.nodes for name in node.output}
-    names = [name for name in (ACTION, DISTANCE) if name in made]
-    width, actions = frame.layout.dim, len(frame.normaliser.action_mean)
-    chunk = [] if policy.learner.chunk == 1 else [policy.learner.chunk]
-    shapes = {ACTION: ["batch", *chunk, actions], DISTANCE: ["batch"]}
-    kinds = dict.fromkeys(INPUTS, TensorProto.FLOAT) | {"query": TensorProto.BOOL}
-    model = helper.make_model(
-        helper.make_graph(
-            graph.nodes,
-            "policy",
-            [helper.make_tensor_value_info(n, kinds[n], ["batch", width]) for n in INPUTS],
-            [helper.make_tensor_value_info(n, TensorProto.FLOAT, shapes[n]) for n in names],
-            graph.constants,
-        ),
-        opset_imports=[helper.make_opsetid("", OPSET)],
-        ir_version=IR_VERSION,
-        producer_name="goalsets",
-    )
+    model = convert(trace(policy, frame.normaliser), INPUTS, (ACTION, DISTANCE))
     checker.check_model(model, full_check=True)
     return model
 
@@ -151,9 +128,10 @@ def _import_onnx() -> None:
     try:
         import onnx  # noqa: F401
         import onnxruntime  # noqa: F401 # pyright: ignore[reportMissingImports] - an extra
+        import onnxscript  # noqa: F401 # pyright: ignore[reportMissingImports] - an extra
     except ImportError as error:
         raise ExportError(
-            f"an export needs onnx and onnxruntime, which cannot be imported ({error}). "
+            f"an export needs onnx, onnxruntime and onnxscript: cannot import one ({error}). "
             'Install them with: pip install "goalsets[onnx]"'
         ) from None
 

@@ -29,14 +29,23 @@ LARGEST = 1 << 29
 # fmt: off
 OPERATIONS = frozenset(
     {
-        "Abs", "Add", "Cast", "Clip", "Concat", "Div", "Exp", "Expand", "Gather", "Gelu",
-        "Gemm", "LayerNormalization", "Log", "MatMul", "Max", "Min", "Mul", "Neg", "ReduceMax",
-        "ReduceMean", "ReduceMin", "ReduceSum", "Relu", "Sigmoid", "Slice", "Softplus", "Sqrt",
-        "Squeeze", "Sub", "Tanh", "Unsqueeze", "Where",
+        "Abs", "Acos", "Add", "And", "ArgMax", "ArgMin", "Asin", "Atan", "BatchNormalization",
+        "Cast", "Ceil", "Clip", "Concat", "Conv", "Cos", "CumSum", "Div", "Einsum", "Elu", "Equal",
+        "Erf", "Exp", "Expand", "Floor", "Gather", "GatherElements", "GatherND", "Gelu", "Gemm",
+        "Greater", "GreaterOrEqual", "HardSwish", "Identity", "InstanceNormalization", "IsInf",
+        "IsNaN", "LayerNormalization", "LeakyRelu", "Less", "LessOrEqual", "Log", "LogSoftmax",
+        "MatMul", "Max", "Min", "Mish", "Mod", "Mul", "Neg", "Not", "Or", "Pad", "Pow",
+        "Reciprocal", "ReduceL2", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
+        "ReduceProd", "ReduceSum", "Relu", "Reshape", "Round", "Shape", "Sigmoid", "Sign", "Sin",
+        "Slice", "Softmax", "Softplus", "Split", "Sqrt", "Squeeze", "Sub", "Tan", "Tanh", "Tile",
+        "TopK", "Transpose", "Unsqueeze", "Where", "Xor",
     }
 )
 # fmt: on
-"""All that a policy computes with: none reads a file, calls anything, or repeats."""
+"""What a policy may compute with: none reads a file, calls anything, or repeats. A test exports
+each of them."""
+_WITH_TEXT = frozenset({"Einsum", "Gelu"})
+"""Operations with a text among their attributes: which indices to sum, and which approximation."""
 
 _ITEM_SIZES = {1: 4, 7: 8, 9: 1}
 """Bytes of float32, int64 and bool, by ONNX's numbers for them."""
@@ -45,7 +54,8 @@ _ITEM_SIZES = {1: 4, 7: 8, 9: 1}
 _MODEL = {"ir_version": 1, "producer": 2, "version": 3, "graph": 7, "opset": 8, "metadata": 14}
 _GRAPH = {"node": 1, "name": 2, "constant": 5, "input": 11, "output": 12}
 _NODE = {"input": 1, "output": 2, "name": 3, "kind": 4, "attribute": 5}
-_ATTRIBUTE = {"name": 1, "float": 2, "integer": 3, "type": 20}
+_ATTRIBUTE = {"name": 1, "float": 2, "integer": 3, "integers": 8, "type": 20}
+_ATTRIBUTE_WITH_TEXT = {**_ATTRIBUTE, "text": 4}
 _TENSOR = {"dims": 1, "type": 2, "name": 8, "data": 9}
 _OPSET = {"domain": 1, "version": 2}
 _ENTRY = {"key": 1, "value": 2}
@@ -184,9 +194,10 @@ def _checked_node(data: Any) -> _Node:  # noqa: ANN401 - as above
     kinds = [_text(value) for name, value in fields if name == "kind"]
     if len(kinds) != 1 or kinds[0] not in OPERATIONS:
         raise ModelFileError(f"it computes {' '.join(kinds)!r}, which no policy needs.")
+    known = _ATTRIBUTE_WITH_TEXT if kinds[0] in _WITH_TEXT else _ATTRIBUTE
     for name, value in fields:
-        if name == "attribute":  # a number: no tensor, no text, no graph
-            _fields(_message(value), _ATTRIBUTE, f"an attribute of {kinds[0]}")
+        if name == "attribute":  # numbers: no tensor, no graph, and hardly ever a text
+            _fields(_message(value), known, f"an attribute of {kinds[0]}")
     return _Node(
         inputs=tuple(_text(value) for name, value in fields if name == "input"),
         outputs=tuple(_text(value) for name, value in fields if name == "output"),

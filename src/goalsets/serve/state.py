@@ -35,12 +35,13 @@ class State:
         self.draining = False
         """Whether the server is coming to its end and takes no new work."""
         self.batches = Batches(limits)
-        self.metrics.gauges.update(
-            goalsets_sessions=("Sessions open.", lambda: len(self.sessions)),
-            goalsets_requests_under_way=("Requests under way.", lambda: self.requests),
-            goalsets_batches_waiting=("Batches under way.", lambda: self.batches.waiting),
-            goalsets_draining=("Whether the server is ending.", lambda: self.draining),
-        )
+        for name, what, read in (
+            ("sessions", "Sessions open.", lambda: len(self.sessions)),
+            ("requests_under_way", "Requests under way.", lambda: self.requests),
+            ("batches_waiting", "Batches under way.", lambda: self.batches.waiting),
+            ("draining", "Whether the server is ending.", lambda: self.draining),
+        ):
+            self.metrics.add_gauge(f"goalsets_{name}", what, read)
 
     def check_room(self, large: bool) -> None:
         """Raise an error if there is no room for one more request, or for one with a large body.
