@@ -18,7 +18,7 @@ import pytest
 
 from goalsets import cli
 from goalsets.cli.sweep_status import status
-from goalsets.cli.tasks import show
+from goalsets.cli.tasks import check, show
 from goalsets.data.sources import SOURCES
 
 GROUPS = {"data": cli._data_verbs(), "suite": cli._suite_verbs()}
@@ -26,6 +26,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     **{verb: function for verb, function in cli._verbs().items() if verb not in GROUPS},
     **{f"{group} {verb}": f for group, verbs in GROUPS.items() for verb, f in verbs.items()},
     "tasks show": show,
+    "tasks check": check,
     "sweep status": status,
     **{f"data import {name}": source for name, source in SOURCES.items()},
 }

@@ -12,7 +12,7 @@ import pytest
 from gymnasium import spaces
 
 import goalsets
-from goalsets import GoalSet, Query
+from goalsets import GoalSet, Group, Query, StateLayout
 from goalsets.envs.goalset_env import GoalSetEnv
 from goalsets.envs.tasks import TASKS, Adapter, CannotError, Task
 from goalsets.evaluate.camera import Camera, CameraError
@@ -217,6 +217,54 @@ def test_goals_have_the_names_that_ogbench_gives_them(env_id: str) -> None:
     world.start(1, 0)
     assert tuple(info["task_name"] for info in world.inner.task_infos) == task.goals
     world.close()
+
+
+def test_the_playground_says_what_it_needs() -> None:
+    from goalsets.play.poser import Poser
+
+    with pytest.raises(CannotError, match=r"walk-v0 cannot be played with: .* draw\(observation"):
+        Poser(walk_task())
+
+
+class ReacherAdapter(Adapter):
+    """A goal and a way to put states in, for an arm that comes with Gymnasium."""
+
+    def goal_state(self, raw: Any, info: Any) -> Any:
+        state = self.observe(raw).copy()
+        state[8:] = 0.0
+        return state
+
+    def put(self, state: Any) -> None:
+        angles = np.arctan2(state[2:4], state[:2])
+        self.inner.set_state(np.array([*angles, *state[4:6]]), np.array([*state[6:8], 0.0, 0.0]))
+
+
+@pytest.mark.full
+def test_a_robot_of_gymnasium_in_a_few_lines() -> None:
+    from goalsets.play.poser import Poser
+    from goalsets.play.shapes import bodies_of
+
+    groups = [
+        Group("cosines", (0, 1), tolerance=0.2),
+        Group("sines", (2, 3), tolerance=0.2),
+        Group("target", (4, 5), unit="m", tolerance=0.01),
+        Group("vel", (6, 7), unit="rad/s", tolerance=1.0),
+        Group("apart", (8, 9), unit="m", tolerance=0.03),
+    ]
+    layout = StateLayout(10, groups, task="apart", name="reacher")
+    task = Task("reacher-v0", "Reacher-v5", layout, 50, 25, adapter=ReacherAdapter)
+    remarks = goalsets.check_task(task)
+    assert "the official query judges alone" in " ".join(remarks)
+    poser = Poser(task)
+    state = poser.world.observation.copy()
+    np.testing.assert_allclose(poser.pose(state)[2:], state[4:6], atol=1e-6)
+    physics = poser.world.physics
+    assert physics is not None
+    moving = [body for body in bodies_of(physics[0], layout) if body.moves]
+    assert moving
+    assert all(body.groups == set(layout.by_name) for body in moving)
+    assert poser.world.step_seconds == pytest.approx(0.02)
+    poser.world.close()
 
 
 SOURCE = Path(goalsets.__file__).parent

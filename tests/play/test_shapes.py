@@ -38,7 +38,7 @@ def test_bodies_show_groups_and_ghosts_stand_where_the_state_says(
     poser = Poser(TASKS[name])
     physics = poser.world.physics
     assert physics is not None
-    bodies = bodies_of(physics[0], poser.task.layout)
+    bodies = bodies_of(physics[0], poser.task.layout, poser.task.scene.shows)
     found = {body.name: body for body in bodies}
     assert groups <= found[thing].groups
     assert found[thing].moves

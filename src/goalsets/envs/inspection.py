@@ -251,20 +251,17 @@ class Inspection:
         """A state that was observed can be put back, at least what the official query asks for."""
         if not self.world.can("put"):
             return
-        goal = self.world.start(1, self.seed).goal
-        visited = self.world.observation
+        self.world.start(1, self.seed)
         for _ in range(_STEPS):
-            visited = self.world.step(random_action(self.world, self.rng)).observation
-        changed: dict[str, None] = {}
-        for state in (goal, visited):
-            self.world.start(len(self.task.goals), self.seed + 1)
-            self.world.put(state)
-            try:
-                seen = self.world.look()
-            except CannotError as error:
-                self.report.remark(f"whether put(state) works is unknown: {error}")
-                return
-            changed |= dict.fromkeys(changed_groups(self.world, state, seen))
+            self.world.step(random_action(self.world, self.rng))
+        visited = self.world.observation
+        self.world.start(len(self.task.goals), self.seed + 1)
+        self.world.put(visited)
+        try:
+            changed = changed_groups(self.world, visited, self.world.look())
+        except CannotError as error:
+            self.report.remark(f"whether put(state) works is unknown: {error}")
+            return
         asked = {term.name for term in self.task.query.terms} if self.judged else set[str]()
         if lost := [name for name in changed if name in asked]:
             self.report.find(

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from goalsets.envs.landscape import Terrain
 
 Colour = tuple[int, int, int]
+Shows = tuple[tuple[str, tuple[str, ...]], ...]
+"""A pattern of bodies' names, and how the names of the groups begin that such a body shows."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,9 @@ class Scene:
     """Lowest and highest place in the scene that something may be dragged to."""
     buttons: tuple[Colour, Colour] | None = None
     """Colours of a button's two states, in worlds that have buttons."""
+    shows: Shows = ()
+    """Which groups of the layout a body of a MuJoCo model shows; the first match counts, and a body
+    without one shows what its parent does. Where nothing is said, every body shows all of them."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,8 @@ from goalsets.envs.adapter import Adapter, CannotError, Floats, Stepped
 _CLEAR = 0.5
 """Tolerances by which a verdict is clear: an environment may judge by a target a hair beside the
 goal that it observed."""
+_RETURN = 0.2
+"""Tolerances within which a state that was put back is the same."""
 _SPREADS = (0.0, 0.3, 0.45, 0.8, 1.3, 1.8, 3.0)
 """How far from the goal states are put, in tolerances."""
 
@@ -94,12 +96,12 @@ def near(goal: Floats, query: Query, rng: np.random.Generator) -> Iterator[Float
 
 
 def changed_groups(world: Adapter, before: Floats, after: Floats) -> list[str]:
-    """The groups of a state that are not as they were, within their tolerances."""
+    """The groups of a state that are not as they were, within a part of their tolerances."""
     found: list[str] = []
     for group in world.task.layout.groups:
         query = Query.parse(group.name, world.task.layout)
-        slack = {group.name: group.tolerance if group.tolerance is not None else 0.05}
-        if not bool(GoalSet(before, query, tolerances=slack).contains(after)):
+        slack = _RETURN * (1.0 if group.tolerance is None else group.tolerance)
+        if not bool(GoalSet(before, query, tolerances={group.name: slack}).contains(after)):
             found.append(group.name)
     return found
 

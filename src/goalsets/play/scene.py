@@ -56,7 +56,7 @@ class Stagehand:
         assert physics is not None
         self.setup = setup
         self.model: Any = physics[0]
-        self.bodies = bodies_of(self.model, setup.task.layout)
+        self.bodies = bodies_of(self.model, setup.task.layout, setup.task.scene.shows)
         self.centre, self.size = self._extent()
 
     @property

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import StateLayout
+from goalsets.envs.task import Shows
 
 Colour = tuple[int, int, int]
 
@@ -28,27 +29,6 @@ _UNSET = (0.5, 0.5, 0.5, 1.0)
 _FLOOR: Colour = (226, 229, 233)
 _WALL: Colour = (176, 158, 130)
 _PLANE, _BOX = 0, 6
-
-# Which groups of a layout a body shows; the first match counts. A body without a match shows what
-# its parent does.
-_SHOWS = (
-    (r"object_(\d+)$", (r"block{0}_",)),
-    (r"button_(\d+)$", (r"button{0}_",)),
-    (r"drawer_link$", ("drawer_",)),
-    (r"windowb_a$", ("window_",)),
-    (r"ur5e/robotiq", ("eff_", "gripper_")),
-    (r"ur5e/", ("joint_",)),
-    (r"ball$", ("ball_",)),
-    (r"front_left_leg", ("front_left_",)),
-    (r"front_right_leg", ("front_right_",)),
-    (r"right_back_leg", ("back_right_",)),
-    (r"back_leg", ("back_left_",)),
-    (r"head$", ("head_", "upright")),
-    (r"(left|right)_(thigh|shin|foot)$", ("{0}_leg_", "{0}_foot_")),
-    (r"(left|right)_(upper_arm|lower_arm|hand)$", ("{0}_arm_", "{0}_hand_")),
-    (r"(lower_waist|pelvis)$", ("abdomen_",)),
-    (r"torso$", ("root_", "pos", "com_", "upright")),
-)
 
 
 @dataclass(frozen=True)
@@ -90,8 +70,14 @@ class Body:
         return Mesh(vertices, faces, self.meshes[0].colour)
 
 
-def bodies_of(model: Any, layout: StateLayout) -> list[Body]:  # noqa: ANN401 - MuJoCo's
-    """All bodies of a model that can be seen, but for the marks of the environment's own goal."""
+def bodies_of(model: Any, layout: StateLayout, shows: Shows = ()) -> list[Body]:  # noqa: ANN401
+    """All bodies of a model that can be seen, but for the marks of the environment's own goal.
+
+    Args:
+        model: MuJoCo's.
+        layout: Of the states.
+        shows: Which groups a body shows: see `goalsets.envs.task.Scene`.
+    """
     from mjviser.conversions import is_fixed_body
 
     geoms: dict[int, list[int]] = defaultdict(list)
@@ -99,7 +85,7 @@ def bodies_of(model: Any, layout: StateLayout) -> list[Body]:  # noqa: ANN401 - 
         if _seen(model, geom):
             geoms[int(model.geom_bodyid[geom])].append(geom)
     names = [model.body(index).name for index in range(model.nbody)]
-    shown = _groups_of(model, names, layout)
+    shown = _groups_of(model, names, layout, shows)
     return [
         Body(
             index,
@@ -118,18 +104,25 @@ def _seen(model: Any, geom: int) -> bool:  # noqa: ANN401 - as above
     return not mark and model.geom_group[geom] < _VISIBLE and model.geom_rgba[geom, 3] > 0.3
 
 
-def _groups_of(model: Any, names: list[str], layout: StateLayout) -> list[frozenset[str]]:  # noqa: ANN401
+def _groups_of(
+    model: Any,  # noqa: ANN401 - as above
+    names: list[str],
+    layout: StateLayout,
+    shows: Shows,
+) -> list[frozenset[str]]:
+    if not shows:  # nobody said: whatever is asked for may be anywhere
+        return [frozenset(layout.by_name)] * len(names)
     found: list[frozenset[str]] = []
     for index, name in enumerate(names):  # parents come before their children
-        prefixes = _prefixes(name)
+        prefixes = _prefixes(name, shows)
         groups = frozenset(g for g in layout.by_name if any(g.startswith(p) for p in prefixes))
         parent = int(model.body_parentid[index])
         found.append(groups or (found[parent] if index else frozenset()))
     return found
 
 
-def _prefixes(name: str) -> tuple[str, ...]:
-    for pattern, prefixes in _SHOWS:
+def _prefixes(name: str, shows: Shows) -> tuple[str, ...]:
+    for pattern, prefixes in shows:
         match = re.match(pattern, name)
         if match is not None:
             return tuple(prefix.format(*match.groups()) for prefix in prefixes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from goalsets.envs import layouts
 from goalsets.envs.landscape import Terrain
 from goalsets.envs.ogbench.manipulation import ManipulationAdapter
 from goalsets.envs.ogbench.mazes import MazeAdapter, maze_planes
-from goalsets.envs.task import TASKS, Scene, Task
+from goalsets.envs.task import TASKS, Scene, Shows, Task
 
 if TYPE_CHECKING:
     import gymnasium
@@ -53,10 +54,30 @@ class OGBenchTask(Task):
 _REACH = ((0.25, -0.35, 0.02), (0.6, 0.35, 0.35))
 """Where the manipulation environments let the gripper go, in metres."""
 _RED, _BLUE, _WHITE = (245, 66, 84), (89, 140, 232), (230, 230, 230)
-_TABLE = Scene("table", layouts.POSITION_SCALE, layouts.CENTRE, _REACH)
-_SCENE = Scene("table", layouts.POSITION_SCALE, layouts.CENTRE, _REACH, (_RED, _WHITE))
-_PUZZLE = Scene("table", layouts.POSITION_SCALE, layouts.CENTRE, _REACH, (_RED, _BLUE))
-_MAZE = Scene("maze")
+_ARMS: Shows = (
+    (r"object_(\d+)$", (r"block{0}_",)),
+    (r"button_(\d+)$", (r"button{0}_",)),
+    (r"drawer_link$", ("drawer_",)),
+    (r"windowb_a$", ("window_",)),
+    (r"ur5e/robotiq", ("eff_", "gripper_")),
+    (r"ur5e/", ("joint_",)),
+)
+_CREATURES: Shows = (
+    (r"ball$", ("ball_",)),
+    (r"front_left_leg", ("front_left_",)),
+    (r"front_right_leg", ("front_right_",)),
+    (r"right_back_leg", ("back_right_",)),
+    (r"back_leg", ("back_left_",)),
+    (r"head$", ("head_", "upright")),
+    (r"(left|right)_(thigh|shin|foot)$", ("{0}_leg_", "{0}_foot_")),
+    (r"(left|right)_(upper_arm|lower_arm|hand)$", ("{0}_arm_", "{0}_hand_")),
+    (r"(lower_waist|pelvis)$", ("abdomen_",)),
+    (r"torso$", ("root_", "pos", "com_", "upright")),
+)
+_TABLE = Scene("table", layouts.POSITION_SCALE, layouts.CENTRE, _REACH, shows=_ARMS)
+_SCENE = dataclasses.replace(_TABLE, buttons=(_RED, _WHITE))
+_PUZZLE = dataclasses.replace(_TABLE, buttons=(_RED, _BLUE))
+_MAZE = Scene("maze", shows=_CREATURES)
 
 _POINT = layouts.pointmaze_layout()
 _ANT = layouts.antmaze_layout()
