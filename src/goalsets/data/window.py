@@ -22,7 +22,7 @@ from goalsets.data.trajectories import Rows, Trajectories
 
 MEBIBYTE = 1 << 20
 WINDOW_BYTES = 256 * MEBIBYTE
-"""Room for the observations of a million transitions with 64 coordinates."""
+"""Room for the observations of a million transitions with 67 coordinates."""
 _BLOCKS = 256
 """Blocks of a window: many, so that a batch is a mixture of places all over the data; but not so
 many that the pages at their edges, which are mapped with them, would count."""
