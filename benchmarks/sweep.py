@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks.line import Line
 from goalsets.data.writer import write_store
-from goalsets.envs.tabletop import collect
+from goalsets.envs.tabletop import record_play
 from goalsets.envs.tasks import TASKS
 from goalsets.sweep.drive import run_sweep
 from goalsets.sweep.engine import Engine
@@ -117,7 +117,7 @@ def _overhead() -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as place:
         data = Path(place) / "data" / TASK
         layout = TASKS[TASK].layout
-        write_store(data, collect(4, 20).episodes(), [], layout=layout, source="play")
+        write_store(data, record_play(4, 20).episodes(), [], layout=layout, source="play")
         os.environ["GOALSETS_DATA"] = str(data.parent)
         yield from _through("local", LocalEngine(do=nothing), sweep, Path(place) / "local")
         yield _again(sweep, Path(place) / "local")

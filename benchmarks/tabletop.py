@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.line import Line, one_core, rate
-from goalsets.envs.tabletop import TabletopWorld, collect
+from goalsets.envs.tabletop import TabletopWorld, record_play
 
 
 def lines() -> Iterator[Line]:
@@ -15,7 +15,7 @@ def lines() -> Iterator[Line]:
     episodes, length = 1024, 200
     with one_core():
         for blocks in (1, 2):
-            made = rate(lambda b=blocks: len(collect(episodes, length, b)) * length)
+            made = rate(lambda b=blocks: len(record_play(episodes, length, b)) * length)
             name = f"tabletop, {blocks} block{'s' * (blocks > 1)}: scripted data"
             yield Line(name, made / 1e3, "thousand/s", 200.0)
         rng = np.random.default_rng(0)

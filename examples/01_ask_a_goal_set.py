@@ -8,10 +8,10 @@ variables a question looks at, the more of the log certifies that it can be answ
 """
 
 from goalsets import GoalSet, Query
-from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.envs.tabletop import record_play, tabletop_layout
 
 layout = tabletop_layout(num_blocks=1)
-play = collect(num_episodes=500, episode_length=200, seed=0)
+play = record_play(num_episodes=500, episode_length=200, seed=0)
 states = play.observations  # [episodes, time, coordinates]
 reference = states[0, 120]
 

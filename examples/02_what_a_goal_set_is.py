@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from goalsets import GoalSet, Query
-from goalsets.envs.tabletop import collect, render_state, tabletop_layout
+from goalsets.envs.tabletop import record_play, render_state, tabletop_layout
 
 QUESTIONS = ("all", "cube_pos & eff_pos", "eff_pos", "cube_pos")
 EPISODES, LENGTH = 2_000, 200
@@ -25,7 +25,7 @@ def main():
     layout = tabletop_layout(num_blocks=1)
     print("1. A scripted robot plays on a table: it moves blocks and itself, with no goal in mind.")
     start = time.perf_counter()
-    states = collect(num_episodes=EPISODES, episode_length=LENGTH, seed=0).observations
+    states = record_play(num_episodes=EPISODES, episode_length=LENGTH, seed=0).observations
     seconds = time.perf_counter() - start
     print(f"   {EPISODES * LENGTH:,} transitions of {layout.dim} numbers each, in {seconds:.1f} s.")
 

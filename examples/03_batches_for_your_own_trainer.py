@@ -12,14 +12,20 @@ import numpy as np
 from goalsets import GoalSet, Query
 from goalsets.data.trajectories import Trajectories
 from goalsets.envs.episode_queries import Listed
-from goalsets.envs.tabletop import Streams, collect, official_tasks, start_tasks, tabletop_layout
+from goalsets.envs.tabletop import (
+    Streams,
+    official_tasks,
+    record_play,
+    start_tasks,
+    tabletop_layout,
+)
 from goalsets.interop.batches import RelabeledData
 
 QUESTIONS = ("eff_pos", "eff_yaw")
 FEATURES, BATCHES, EPISODES = 1_500, 60, 100
 
 layout = tabletop_layout(num_blocks=1)
-log = collect(num_episodes=400, episode_length=100, seed=0)
+log = record_play(num_episodes=400, episode_length=100, seed=0)
 data = RelabeledData.from_trajectories(
     Trajectories.from_episodes(list(log.episodes())),
     layout,
@@ -45,7 +51,7 @@ for _ in range(BATCHES):
     products, targets = products + x.T @ x, targets + x.T @ batch["actions"]
 weights = np.linalg.solve(products, targets)
 
-states = collect(num_episodes=EPISODES, episode_length=60, seed=1).observations
+states = record_play(num_episodes=EPISODES, episode_length=60, seed=1).observations
 starts = [official_tasks(1)[i % 5] for i in range(EPISODES)]
 for text in QUESTIONS:
     query = Query.parse(text, layout)

@@ -13,7 +13,13 @@ from torch.utils.data import DataLoader
 
 from goalsets import GoalSet, Query
 from goalsets.data.trajectories import Trajectories
-from goalsets.envs.tabletop import Streams, collect, official_tasks, start_tasks, tabletop_layout
+from goalsets.envs.tabletop import (
+    Streams,
+    official_tasks,
+    record_play,
+    start_tasks,
+    tabletop_layout,
+)
 from goalsets.interop.batches import RelabeledData
 from goalsets.interop.torch_data import RelabeledStream
 
@@ -23,7 +29,7 @@ STEPS, EPISODES = 1_500, 100
 def main():
     torch.manual_seed(0)
     layout = tabletop_layout(num_blocks=1)
-    log = collect(num_episodes=500, episode_length=200, seed=0)
+    log = record_play(num_episodes=500, episode_length=200, seed=0)
     data = RelabeledData.from_trajectories(
         Trajectories.from_episodes(list(log.episodes())),
         layout,
@@ -50,7 +56,7 @@ def main():
         if step % 500 == 0:
             print(f"step {step:5}  loss {loss.item():.3f}")
 
-    references = collect(num_episodes=EPISODES, episode_length=60, seed=1).observations[:, 30]
+    references = record_play(num_episodes=EPISODES, episode_length=60, seed=1).observations[:, 30]
     for text in ("cube_pos", "eff_pos", "ee_pose"):
         query = Query.parse(text, layout)
         rate, already = ask(actor, data, references, query)

@@ -19,7 +19,7 @@ from stable_baselines3 import SAC, HerReplayBuffer
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from goalsets.envs.goalset_env import make_goalset_env
-from goalsets.envs.tabletop import collect
+from goalsets.envs.tabletop import record_play
 from goalsets.evaluate.stats import Rate
 from goalsets.interop.sb3 import GoalSetReplayBuffer
 
@@ -70,7 +70,7 @@ def main():
 
 def states_of_a_log(seed):
     """States to take goals from, and nothing else: the policy never sees an action of the log."""
-    return collect(num_episodes=50, episode_length=100, seed=seed).observations.reshape(-1, 18)
+    return record_play(num_episodes=50, episode_length=100, seed=seed).observations.reshape(-1, 18)
 
 
 def evaluate(model, query, episodes):

@@ -14,7 +14,13 @@ from goalsets import GoalSet, Query
 from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.trajectories import Trajectories
-from goalsets.envs.tabletop import Streams, collect, official_tasks, start_tasks, tabletop_layout
+from goalsets.envs.tabletop import (
+    Streams,
+    official_tasks,
+    record_play,
+    start_tasks,
+    tabletop_layout,
+)
 from goalsets.policy import TrainedPolicy
 from goalsets.runs.build import make_learner
 from goalsets.runs.frame import Frame
@@ -48,13 +54,13 @@ class Trained:
 
 @functools.cache
 def data() -> Trajectories:
-    return Trajectories.from_episodes(list(collect(1_000, 200, seed=0).episodes()))
+    return Trajectories.from_episodes(list(record_play(1_000, 200, seed=0).episodes()))
 
 
 @functools.cache
 def bank() -> NDArray[np.float32]:
     """Held-out states."""
-    return collect(100, 200, seed=10_000).observations.reshape(-1, LAYOUT.dim)
+    return record_play(100, 200, seed=10_000).observations.reshape(-1, LAYOUT.dim)
 
 
 def train(learner: str, scheme: str, seed: int = 0, **overrides: Any) -> Trained:

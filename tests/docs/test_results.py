@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from goalsets.data.writer import write_store
-from goalsets.envs.tabletop import collect as play
+from goalsets.envs.tabletop import record_play as play
 from goalsets.envs.tasks import TASKS
 from goalsets.report.published import published_tasks
 from goalsets.runs.config import TrainConfig

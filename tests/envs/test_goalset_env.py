@@ -14,12 +14,12 @@ from goalsets import GoalSet, GoalsetsError, Group, Query, StateLayout
 from goalsets.core.packing import pack_goal, unpack_goal
 from goalsets.envs.episode_queries import Listed
 from goalsets.envs.goalset_env import ENV_ID, GoalSetEnv, make_goalset_env
-from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.envs.tabletop import record_play, tabletop_layout
 from goalsets.envs.tasks import TASKS
 from goalsets.relabel.queries import Semantic
 
 LAYOUT = tabletop_layout(1)
-STATES = collect(5, 40, seed=0).observations.reshape(-1, LAYOUT.dim)
+STATES = record_play(5, 40, seed=0).observations.reshape(-1, LAYOUT.dim)
 
 
 @pytest.mark.parametrize("task", ["tabletop-single-v0", "tabletop-double-v0"])

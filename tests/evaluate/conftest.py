@@ -8,7 +8,7 @@ import pytest
 
 from goalsets.data.store import Store
 from goalsets.data.writer import write_store
-from goalsets.envs.tabletop import collect
+from goalsets.envs.tabletop import record_play
 from goalsets.envs.tasks import TASKS
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import Run
@@ -26,8 +26,8 @@ def make_run(path: Path, store: Store, *, keep_every: int | None = None, **field
 def make_store(path: Path, source: str = "scripted play") -> Store:
     return write_store(
         path,
-        collect(40, 100, seed=0).episodes(),
-        collect(20, 100, seed=1).episodes(),
+        record_play(40, 100, seed=0).episodes(),
+        record_play(20, 100, seed=1).episodes(),
         layout=TASKS[TASK].layout,
         source=source,
     )

@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 
 from goalsets import GoalsetsError
 from goalsets.data.writer import write_store
-from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.envs.tabletop import record_play, tabletop_layout
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.alongside import Alongside
 from goalsets.evaluate.official import evaluate_official, official_specs
@@ -26,7 +26,7 @@ TASK = "tabletop-single-v0"
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     place = tmp_path_factory.mktemp("official")
     store = write_store(
-        place / "data", list(collect(40, 100, seed=2).episodes()), layout=tabletop_layout(1)
+        place / "data", list(record_play(40, 100, seed=2).episodes()), layout=tabletop_layout(1)
     )
     config = TrainConfig(TASK, steps=60, batch_size=128, hidden=64, learning_rate=2e-3)
     return train(config, store, place / "run", pace=Pace(keep_every=30))

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from goalsets.data.store import Store
 from goalsets.data.writer import write_store
-from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.envs.tabletop import record_play, tabletop_layout
 from goalsets.export import Exported, export_onnx
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import Run
 from goalsets.train.session import train
 
-STATES = collect(1, 40, seed=5).observations[0]
+STATES = record_play(1, 40, seed=5).observations[0]
 
 
 @functools.cache
@@ -27,7 +27,7 @@ def place() -> Path:
 @functools.cache
 def store() -> Store:
     return write_store(
-        place() / "data", collect(20, 50, seed=1).episodes(), layout=tabletop_layout(1)
+        place() / "data", record_play(20, 50, seed=1).episodes(), layout=tabletop_layout(1)
     )
 
 

@@ -11,14 +11,14 @@ from goalsets import GoalsetsError, Query
 from goalsets.core.packing import unpack_goal
 from goalsets.data.trajectories import Trajectories
 from goalsets.data.writer import write_store
-from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.envs.tabletop import record_play, tabletop_layout
 from goalsets.interop.batches import RelabeledData
 from goalsets.interop.torch_data import RelabeledStream
 from goalsets.relabel.labels import IdentityLabels
 from goalsets.relabel.sampler import Generators
 
 LAYOUT = tabletop_layout(1)
-RAW = Trajectories.from_episodes(list(collect(20, 30, seed=0).episodes()))
+RAW = Trajectories.from_episodes(list(record_play(20, 30, seed=0).episodes()))
 KEYS = {
     "observations",
     "actions",

@@ -15,7 +15,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv
 from goalsets import GoalSet, GoalsetsError, Query
 from goalsets.core.packing import unpack_goal
 from goalsets.envs.goalset_env import make_goalset_env
-from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.envs.tabletop import record_play, tabletop_layout
 from goalsets.interop.sb3 import GoalSetReplayBuffer
 
 LAYOUT = tabletop_layout(1)
@@ -24,7 +24,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "05_train_with_stable_baselin
 
 def filled_buffer(kind: type, steps: int = 300, **settings: object):
     """A buffer after random steps in two environments, and the environments."""
-    goals = collect(5, 40, seed=0).observations.reshape(-1, LAYOUT.dim)
+    goals = record_play(5, 40, seed=0).observations.reshape(-1, LAYOUT.dim)
     queries = ("eff_pos", "eff_yaw", "gripper_opening")
     make = lambda: make_goalset_env(  # noqa: E731
         "tabletop-single-v0", queries=queries, goals=goals

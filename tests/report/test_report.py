@@ -15,7 +15,7 @@ from goalsets import GoalsetsError
 from goalsets.cli import main
 from goalsets.data.writer import write_store
 from goalsets.envs import picture
-from goalsets.envs.tabletop import collect as play
+from goalsets.envs.tabletop import record_play as play
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.distance import Rollout, predict_along, record_curves
 from goalsets.report import Options, write_report
@@ -186,11 +186,11 @@ def test_pictures_that_cannot_be_drawn_are_noted(
         raise GoalsetsError("cannot draw: OpenGL does not work here.")
 
     monkeypatch.setattr("goalsets.report.figures.pictures.draw", fail)
-    from goalsets.report.collect import collect
+    from goalsets.report.reading import read_runs
 
     scored(tmp_path / "run", 50)
     notes: list = []
-    found = collect([tmp_path])
+    found = read_runs([tmp_path])
     assert draw_tasks(gather(found.runs, []), notes) is None
     assert (notes[0].place, "OpenGL" in notes[0].reason) == (CUBE, True)
     assert picture.draw is not fail

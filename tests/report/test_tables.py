@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from goalsets.report.aggregate import aggregate_table
-from goalsets.report.collect import Note, collect
 from goalsets.report.figures.gains import own_gains, published_gains
 from goalsets.report.main_table import main_table
 from goalsets.report.paired import paired_table, pairs
 from goalsets.report.published import published_predicates, published_scores
+from goalsets.report.reading import Note, read_runs
 from goalsets.report.results import Results, gather, score
 from goalsets.report.statistics import correlation
 from goalsets.report.suites import gather_suites, predicate_table
@@ -25,7 +25,7 @@ from tests.report.conftest import CUBE, MAZE, STEPS, official, scored, share, su
 
 
 def results(place: Path, **options: float) -> Results:
-    found = collect([place])
+    found = read_runs([place])
     return gather(found.runs, found.notes, **options)
 
 
@@ -106,7 +106,7 @@ def test_what_is_ablated_is_the_usual_recipe(tmp_path: Path) -> None:
 def test_score_is_the_mean_of_the_last_evaluations(tmp_path: Path) -> None:
     steps = ((500, 0), (800, 60), (900, 80), (1000, 100))
     write_run(tmp_path / "run", [official(step, share(percent)) for step, percent in steps])
-    run = collect([tmp_path]).runs[0]
+    run = read_runs([tmp_path]).runs[0]
     assert score(run, 3, 0.8).success == pytest.approx(0.8)
     assert score(run, 1, 0.8).success == 1.0
     assert score(run, 4, 0.8).success == pytest.approx(0.8)  # half-way is no last evaluation

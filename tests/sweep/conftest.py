@@ -13,7 +13,7 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 import pytest
 
 from goalsets.data.writer import write_store
-from goalsets.envs.tabletop import collect
+from goalsets.envs.tabletop import record_play
 from goalsets.envs.tasks import TASKS
 from goalsets.sweep.grid import Evaluation, Sweep
 from goalsets.train.session import Pace
@@ -26,8 +26,8 @@ def data_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("data")
     write_store(
         home / TASK,
-        collect(40, 100, seed=0).episodes(),
-        collect(20, 100, seed=1).episodes(),
+        record_play(40, 100, seed=0).episodes(),
+        record_play(20, 100, seed=1).episodes(),
         layout=TASKS[TASK].layout,
         source="scripted play",
     )

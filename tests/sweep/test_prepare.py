@@ -10,7 +10,7 @@ import pytest
 from goalsets.core import GoalsetsError
 from goalsets.data.store import INDEX, Store
 from goalsets.data.writer import write_store
-from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.envs.tabletop import record_play, tabletop_layout
 from goalsets.runs.run import Run
 from goalsets.sweep.grid import DataChoice
 from goalsets.sweep.prepare import prepare_data
@@ -34,7 +34,7 @@ def test_missing_data_is_named(empty: Path) -> None:
 
 
 def test_data_of_another_size_is_taken_and_told(empty: Path) -> None:
-    episodes = collect(3, 20, seed=0).episodes()
+    episodes = record_play(3, 20, seed=0).episodes()
     write_store(empty / CUBE, episodes, layout=tabletop_layout(1))
     said: list[str] = []
     prepare_data(CUBE, DataChoice("collect", episodes=3), said.append)

@@ -15,7 +15,7 @@ from goalsets.core import GoalsetsError
 from goalsets.data.drawing import DataIn
 from goalsets.data.store import Store
 from goalsets.data.writer import write_store
-from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.envs.tabletop import record_play, tabletop_layout
 from goalsets.runs.config import TrainConfig
 from goalsets.train.loop import StoppedError
 from goalsets.train.session import Pace, prepare, train
@@ -29,7 +29,7 @@ SMALL_WINDOW = 12_000
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("data") / TASK
-    episodes = list(collect(34, 60, seed=2).episodes())
+    episodes = list(record_play(34, 60, seed=2).episodes())
     write_store(path, episodes[:30], episodes[30:], layout=tabletop_layout(1), source="play")
     return path
 

@@ -12,7 +12,7 @@ import pytest
 import goalsets
 from goalsets.data.store import Store
 from goalsets.data.writer import write_store
-from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.envs.tabletop import record_play, tabletop_layout
 from goalsets.learners import LEARNERS
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import Run
@@ -25,7 +25,7 @@ TASK = "tabletop-single-v0"
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     path = tmp_path_factory.mktemp("data") / TASK
-    episodes = list(collect(30, 60, seed=2).episodes())
+    episodes = list(record_play(30, 60, seed=2).episodes())
     return write_store(path, episodes[:27], episodes[27:], layout=tabletop_layout(1))
 
 

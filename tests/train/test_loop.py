@@ -17,7 +17,7 @@ from goalsets import GoalsetsError
 from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.trajectories import Trajectories
-from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.envs.tabletop import record_play, tabletop_layout
 from goalsets.learners import LEARNERS
 from goalsets.relabel.queries import SCHEMES
 from goalsets.runs.build import make_learner
@@ -31,7 +31,7 @@ from goalsets.train.session import check_device
 
 
 def make_trainer(config: TrainConfig, directory: Path | None, **settings: int) -> Trainer:
-    raw = Trajectories.from_episodes(list(collect(20, 50, seed=1).episodes()))
+    raw = Trajectories.from_episodes(list(record_play(20, 50, seed=1).episodes()))
     normaliser = Normaliser.fit(raw)
     data = normaliser.apply(raw)
     frame = Frame(tabletop_layout(1), normaliser, 30, Bounds.plus_minus_one(5))
@@ -213,7 +213,7 @@ def test_configurations_round_trip_and_are_checked() -> None:
 
 
 def test_normaliser_by_hand() -> None:
-    raw = Trajectories.from_episodes(list(collect(3, 10, seed=0).episodes()))
+    raw = Trajectories.from_episodes(list(record_play(3, 10, seed=0).episodes()))
     normaliser = Normaliser.fit(raw)
     actions = np.concatenate([e.actions for e in raw])
     np.testing.assert_allclose(normaliser.state_mean, raw.observations.mean(0), atol=1e-5)

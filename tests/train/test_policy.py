@@ -8,19 +8,19 @@ import pytest
 from goalsets import GoalsetsError, Query
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.trajectories import Trajectories
-from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.envs.tabletop import record_play, tabletop_layout
 from goalsets.learners import LEARNERS
 from goalsets.policy import TrainedPolicy
 from tests.train.test_loop import config, make_trainer
 
 LAYOUT = tabletop_layout(1)
-STATES = collect(1, 20, seed=5).observations[0]
+STATES = record_play(1, 20, seed=5).observations[0]
 
 
 def make_policy(learner: str = "gcbc", scheme: str = "gs-blockwise") -> TrainedPolicy:
     trainer = make_trainer(config(learner=learner, scheme=scheme, steps=2), None)
     trainer.run()
-    data = Trajectories.from_episodes(list(collect(20, 50, seed=1).episodes()))
+    data = Trajectories.from_episodes(list(record_play(20, 50, seed=1).episodes()))
     return TrainedPolicy(trainer.learner, LAYOUT, Normaliser.fit(data))
 
 

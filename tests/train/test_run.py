@@ -22,7 +22,7 @@ import goalsets
 from goalsets import GoalsetsError
 from goalsets.data.store import Store
 from goalsets.data.writer import write_store
-from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.envs.tabletop import record_play, tabletop_layout
 from goalsets.envs.tasks import TASKS
 from goalsets.learners import LEARNERS
 from goalsets.relabel.queries import SCHEMES
@@ -42,7 +42,7 @@ TASK = "tabletop-single-v0"
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     path = tmp_path_factory.mktemp("data") / TASK
-    episodes = list(collect(30, 60, seed=2).episodes())
+    episodes = list(record_play(30, 60, seed=2).episodes())
     write_store(path, episodes[:27], episodes[27:], layout=tabletop_layout(1), source="play")
     return Store.open(path)
 
@@ -131,7 +131,7 @@ def test_another_run_is_not_continued(store: Store, tmp_path: Path) -> None:
     with pytest.raises(RunError, match="another run: batch_size is 32, not 64"):
         train(small(batch_size=64), store, tmp_path / "run", resume=True)
     other = write_store(
-        tmp_path / "data", list(collect(5, 60, seed=9).episodes()), layout=tabletop_layout(1)
+        tmp_path / "data", list(record_play(5, 60, seed=9).episodes()), layout=tabletop_layout(1)
     )
     with pytest.raises(RunError, match="its data is another"):
         train(small(), other, tmp_path / "run", resume=True)

@@ -14,7 +14,7 @@ import goalsets
 from goalsets import GoalsetsError
 from goalsets.data.store import Store
 from goalsets.data.writer import write_store
-from goalsets.envs.tabletop import collect, tabletop_layout
+from goalsets.envs.tabletop import record_play, tabletop_layout
 from goalsets.learners import LEARNERS
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.presets import resolve
@@ -31,7 +31,7 @@ PACE = Pace(log_every=5, checkpoint_every=5, keep_every=10)
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     path = tmp_path_factory.mktemp("data") / TASK
-    episodes = list(collect(30, 60, seed=2).episodes())
+    episodes = list(record_play(30, 60, seed=2).episodes())
     write_store(path, episodes[:27], episodes[27:], layout=tabletop_layout(1), source="play")
     return Store.open(path)
 

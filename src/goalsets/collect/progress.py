@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from goalsets.screen import LINE_INTERVAL, Screen, clock
 
 
-class Watch(Protocol):
+class CollectingWatch(Protocol):
     """Somebody who wants to know how a collection gets on."""
 
     def begin(self, finished: int, total: int) -> None:

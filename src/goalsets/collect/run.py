@@ -13,7 +13,7 @@ from goalsets.collect.errors import CollectError, CollectStopped
 from goalsets.collect.experts import expert_path
 from goalsets.collect.files import explained, join, write_in_one_step, write_json
 from goalsets.collect.plan import Plan, differences, versions
-from goalsets.collect.progress import Silence, Watch
+from goalsets.collect.progress import CollectingWatch, Silence
 from goalsets.collect.recipes import Recipe, recipe_for
 from goalsets.collect.shards import Shards, read_plan, remove_leftovers
 from goalsets.data.paths import data_dir
@@ -56,7 +56,7 @@ def collect(
     output: Path | None = None,
     force: bool = False,
     recipe: Recipe | None = None,
-    watch: Watch | None = None,
+    watch: CollectingWatch | None = None,
 ) -> Collection:
     """Collect a data set, or continue where an earlier call for the same one was stopped.
 
@@ -132,7 +132,7 @@ def _is_finished(files: Collection, plan: Plan, work: Path) -> bool:
     )
 
 
-def _fill(shards: Shards, workers: int, watch: Watch) -> None:
+def _fill(shards: Shards, workers: int, watch: CollectingWatch) -> None:
     """Collect the episodes that are not there yet."""
     plan = shards.plan
     watch.begin(shards.finished, len(plan))

@@ -147,17 +147,23 @@ class HIQL(Learner):
         return loss, summary("high", shown)
 
     def actor_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
-        """Imitate what led to the state k steps on, weighted by its progress."""
-        config, subgoals = self.config, batch.later[self.config.subgoal_steps]
-        z = self.condition_on_subgoals(batch.states, subgoals)
+        """Imitate what led to the state k steps on, and what was done where that is proposed."""
+        config, goals = self.config, batch.goals[ACTOR]
+        subgoals = batch.later[config.subgoal_steps]
         with torch.no_grad():
-            next_z = self.condition_on_subgoals(batch.next_states, subgoals)
+            z = self.condition(batch.states, goals)
+            next_z = self.condition(batch.next_states, goals)
             progress = self._value(batch.next_states, next_z) - self._value(batch.states, z)
             weights = advantage_weights(progress, config.low_alpha, config.max_weight)
-        likelihood = log_likelihood(self.actor(batch.states, z), batch.actions)
-        loss = -(weights * likelihood).mean()
-        shown = {"loss": loss, "weight": weights.mean(), "likelihood": likelihood.mean()}
+            proposed = self.propose(batch.states, z)
+        reached = self._imitate(batch, subgoals, torch.ones_like(weights))
+        loss = self._imitate(batch, proposed, weights) + reached
+        shown = {"loss": loss, "reached": reached, "weight": weights.mean()}
         return loss, summary("actor", shown)
+
+    def _imitate(self, batch: Batch[Tensor], subgoals: Tensor, weights: Tensor) -> Tensor:
+        z = self.condition_on_subgoals(batch.states, subgoals)
+        return -(weights * log_likelihood(self.actor(batch.states, z), batch.actions)).mean()
 
     def losses(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """The losses of the value and of both policies."""

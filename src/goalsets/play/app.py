@@ -15,7 +15,7 @@ import viser
 from goalsets.core import GoalsetsError
 from goalsets.play.film import Filmer
 from goalsets.play.page import make_hand
-from goalsets.play.session import Session
+from goalsets.play.session import TabSession
 from goalsets.play.setup import Setup
 from goalsets.play.words import problem
 
@@ -63,7 +63,7 @@ class Playground:
         self._filmer = Filmer(setup.task, names)
         self._counting = ThreadPoolExecutor(1, thread_name_prefix="count")
         self._lock = threading.Lock()
-        self.sessions: dict[int, Session] = {}
+        self.sessions: dict[int, TabSession] = {}
         self._waiting: dict[int, tuple[viser.ClientHandle, viser.GuiHtmlHandle]] = {}
         # A tab may close while it is drawn: no news to anybody.
         warnings.filterwarnings("ignore", message="Queued a .* on a closed connection")
@@ -126,7 +126,7 @@ class Playground:
                 self._open(next_client)
 
     def _open(self, client: viser.ClientHandle) -> None:
-        self.sessions[client.client_id] = Session(
+        self.sessions[client.client_id] = TabSession(
             client, self._setup, self._hand, self._filmer, self._counting
         )
         log.info("tab %d has come; %d play", client.client_id, len(self.sessions))

@@ -40,7 +40,7 @@ class _Order:
     draw: bool
 
 
-class Session:
+class TabSession:
     """Serves one tab until it is closed.
 
     Args:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from goalsets.report.collect import RunRecord
 from goalsets.report.published import PROTOCOL
+from goalsets.report.reading import RunRecord
 from goalsets.report.results import Cell, Scored
 
 PAPER = f"The paper: {PROTOCOL}."

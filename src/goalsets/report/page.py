@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import goalsets
-from goalsets.report.collect import Note
 from goalsets.report.figures.drawing import Drawing
+from goalsets.report.reading import Note
 from goalsets.report.results import Results
 from goalsets.report.tables import Table
 

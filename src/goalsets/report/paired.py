@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from goalsets.evaluate.compare import Comparison, compare_outcomes
 from goalsets.report import budget
-from goalsets.report.collect import RunRecord
+from goalsets.report.reading import RunRecord
 from goalsets.report.results import Results
 from goalsets.report.statistics import holm
 from goalsets.report.suites import Answered, Outcomes, SuiteResults

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from goalsets.envs.tasks import TASKS
-from goalsets.report.collect import Note, RunRecord
 from goalsets.report.published import (
     Published,
     ordered_schemes,
@@ -18,6 +17,7 @@ from goalsets.report.published import (
     published_schemes,
     published_scores,
 )
+from goalsets.report.reading import Note, RunRecord
 from goalsets.report.statistics import Interval, spread, success_interval
 
 Recipe = tuple[tuple[str, str], ...]

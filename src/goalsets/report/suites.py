@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from goalsets.report import budget
-from goalsets.report.collect import Note, RunRecord
 from goalsets.report.main_table import describe
 from goalsets.report.published import (
     PROTOCOL,
@@ -17,6 +16,7 @@ from goalsets.report.published import (
     published_learners,
     published_predicates,
 )
+from goalsets.report.reading import Note, RunRecord
 from goalsets.report.results import Results, in_order
 from goalsets.report.statistics import Interval, spread, success_interval
 from goalsets.report.tables import MISSING, Entry, Record, Table, plain_name, points

@@ -10,7 +10,6 @@ from typing import Literal
 
 from goalsets.core import GoalsetsError
 from goalsets.report.aggregate import aggregate_table
-from goalsets.report.collect import Note, collect
 from goalsets.report.figures import curves, distances, dumbbell, gains, landscapes, pictures
 from goalsets.report.figures.drawing import Drawing, save, style
 from goalsets.report.figures.predicates import draw_predicates
@@ -18,6 +17,7 @@ from goalsets.report.main_table import main_table
 from goalsets.report.page import Report, Section, write_html, write_markdown
 from goalsets.report.paired import paired_table, pairs
 from goalsets.report.published import FULL_STATE, ORACLE, answers_queries, ordered_schemes
+from goalsets.report.reading import Note, read_runs
 from goalsets.report.results import Results, gather
 from goalsets.report.suites import gather_suites, predicate_table
 from goalsets.report.tables import Table
@@ -79,7 +79,7 @@ def write_report(
         watch: Told what is under way, how much of it is done, and of how much.
     """
     options = options or Options()
-    found = collect(places, lambda done, total: watch("reading runs", done, total))
+    found = read_runs(places, lambda done, total: watch("reading runs", done, total))
     results = gather(found.runs, found.notes, last=options.last, since=options.since)
     notes = list(results.notes)
     with style():

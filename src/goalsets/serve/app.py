@@ -28,7 +28,7 @@ from goalsets.serve.schema import (
     ModelCard,
     ModelList,
 )
-from goalsets.serve.session import Session
+from goalsets.serve.session import ServerSession
 from goalsets.serve.state import State
 from goalsets.serve.wording import explain
 
@@ -66,7 +66,7 @@ def make_app(state: State) -> Application:
 
     @app.websocket("/v1/session")
     async def session(socket: WebSocket) -> None:
-        await Session(socket, state).run()
+        await ServerSession(socket, state).run()
 
     return Door(app, state)
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from goalsets.core import GoalsetsError, StateLayout, layout_from_dict
-from goalsets.serve.client_session import Session
+from goalsets.serve.client_session import ClientSession
 from goalsets.serve.client_words import (
     ClientError,
     Floats,
@@ -28,7 +28,7 @@ from goalsets.serve.client_words import (
     unreachable,
 )
 
-__all__ = ["Checked", "Client", "ClientError", "Session"]
+__all__ = ["Checked", "Client", "ClientError", "ClientSession"]
 
 
 class Checked(NamedTuple):
@@ -108,10 +108,12 @@ class Client(AbstractContextManager):
         query: str,
         tolerances: Tolerances | None = None,
         distance: bool = False,
-    ) -> Session:
+    ) -> ClientSession:
         """Open a control loop; close it, or use it in a `with` block."""
         scheme = "wss" if self._url.scheme == "https" else "ws"
-        session = Session(f"{scheme}://{self._url.netloc}/v1/session", self._headers, self._timeout)
+        session = ClientSession(
+            f"{scheme}://{self._url.netloc}/v1/session", self._headers, self._timeout
+        )
         try:
             session.ask(goal, query, tolerances, distance=distance, model=self._model)
         except BaseException:

@@ -23,7 +23,7 @@ from goalsets.serve.client_words import (
 )
 
 
-class Session(AbstractContextManager):
+class ClientSession(AbstractContextManager):
     """A control loop: set a goal and a query, stream observations, change the question at will."""
 
     def __init__(self, url: str, headers: Mapping[str, str], timeout: float) -> None:

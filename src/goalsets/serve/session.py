@@ -50,7 +50,7 @@ class ProtocolError(Exception):
 
 
 @dataclass(frozen=True)
-class Question:
+class OpenQuestion:
     """What a session asks at present; replaced as a whole, so that it is never half changed."""
 
     model: Model
@@ -67,13 +67,13 @@ class Question:
     """What the policy remembers since the question was asked."""
 
 
-class Session:
+class ServerSession:
     """One client's control loop."""
 
     def __init__(self, socket: WebSocket, state: State) -> None:
         """No question has been asked yet."""
         self._socket, self._state = socket, state
-        self._question: Question | None = None
+        self._question: OpenQuestion | None = None
         self._errors = 0
         self._closing: asyncio.Task[None] | None = None
         self.last_message = time.monotonic()
@@ -172,7 +172,7 @@ class Session:
             "doubts": list(question.doubts),
         }
 
-    def _changed(self, message: Ask) -> Question:
+    def _changed(self, message: Ask) -> OpenQuestion:
         """The question after a message; what the message leaves out stays."""
         old = self._question
         model = (
@@ -201,7 +201,7 @@ class Session:
             goals = None
             doubts = [*doubts, f"whether the goal is reached cannot be judged: {error}"]
         memory = model.policy.reset()
-        return Question(model, told, goal, query, goals, distance, tuple(doubts), memory)
+        return OpenQuestion(model, told, goal, query, goals, distance, tuple(doubts), memory)
 
 
 def _read(text: str) -> Ask | Observe:

@@ -15,7 +15,7 @@ from goalsets.serve.metrics import Metrics
 from goalsets.serve.models import Models
 
 if TYPE_CHECKING:
-    from goalsets.serve.session import Session
+    from goalsets.serve.session import ServerSession
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ class State:
         """Nothing is under way yet."""
         self.models, self.guard, self.limits = models, guard, limits
         self.metrics = Metrics()
-        self.sessions: set[Session] = set()
+        self.sessions: set[ServerSession] = set()
         self.requests = 0
         """Requests under way."""
         self.large_requests = 0

@@ -31,7 +31,7 @@ from goalsets.train.together import check_stackable
 DRIVER = "driver.json"
 
 
-class Watch(Protocol):
+class SweepWatch(Protocol):
     """Somebody who wants to know how a sweep gets on."""
 
     def begin(self, total: int, finished: int, failed: int) -> None:
@@ -103,7 +103,7 @@ def run_sweep(
     retry_failed: bool = False,
     seeds_together: bool = False,
     data_in: DataIn = "auto",
-    watch: Watch | None = None,
+    watch: SweepWatch | None = None,
 ) -> Summary:
     """Run what is left of a sweep.
 

@@ -204,7 +204,7 @@ def _do(job: Job, assignment: Assignment, claim: Claim, stop: Stop, place: Place
     duties, directory = assignment.duties, claim.directory
     if not is_trained(directory, job):
         claim.beat("training")
-        watch = Watch(claim, stop)
+        watch = SignsOfLife(claim, stop)
         store, data_in = open_data(assignment, place)
         train(
             job.config,
@@ -220,7 +220,7 @@ def _do(job: Job, assignment: Assignment, claim: Claim, stop: Stop, place: Place
     evaluate(assignment, claim, stop, place)
 
 
-class Watch:
+class SignsOfLife:
     """Gives signs of life while a run is trained."""
 
     def __init__(self, claim: Claim, stop: Stop) -> None:

@@ -27,7 +27,7 @@ from goalsets.train.log import CsvLog, Log, TensorBoardLog
 from goalsets.train.loop import Trainer
 
 
-class Watch(Protocol):
+class TrainingWatch(Protocol):
     """Somebody who wants to know how a training gets on."""
 
     def begin(self, run: Run, progress: Progress) -> None:
@@ -67,7 +67,7 @@ def train(  # noqa: PLR0913 - each is a choice of its own
     *,
     resume: bool = False,
     pace: Pace | None = None,
-    watch: Watch | None = None,
+    watch: TrainingWatch | None = None,
     more_logs: Callable[[Run], Sequence[Log]] | None = None,
     stop: Callable[[], bool] | None = None,
     device: str = "cpu",
@@ -237,7 +237,9 @@ def _open(config: TrainConfig, frame: Frame, store: Store, directory: Path, *, r
     return run
 
 
-def _tell(watch: Watch | None, trainer: Trainer) -> Callable[[int, dict[str, float]], None] | None:
+def _tell(
+    watch: TrainingWatch | None, trainer: Trainer
+) -> Callable[[int, dict[str, float]], None] | None:
     if watch is None:
         return None
     return lambda _, metrics: watch.step(trainer.progress, metrics)

@@ -6,7 +6,7 @@ OGBench's cube environments in tests and in teaching. Importing this package reg
 `goalsets/TabletopSingle-v0` and `goalsets/TabletopDouble-v0` with Gymnasium.
 """
 
-from goalsets.envs.tabletop.behaviour import Recording, collect
+from goalsets.envs.tabletop.behaviour import Recording, record_play
 from goalsets.envs.tabletop.env import ENV_IDS, HORIZONS, TabletopEnv, register_envs
 from goalsets.envs.tabletop.layout import TabletopError, tabletop_layout
 from goalsets.envs.tabletop.oracle import Oracle
@@ -36,11 +36,11 @@ __all__ = [
     "TabletopTask",
     "TabletopWorld",
     "build_states",
-    "collect",
     "goal_states",
     "held_blocks",
     "official_task",
     "official_tasks",
+    "record_play",
     "register_envs",
     "render_state",
     "start_states",

@@ -39,7 +39,7 @@ class Recording:
             yield Episode(observations, actions)
 
 
-def collect(
+def record_play(
     num_episodes: int,
     episode_length: int = 200,
     num_blocks: int = 1,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from goalsets.core import Episode
 from goalsets.envs.landscape import Plane, Terrain
-from goalsets.envs.tabletop import ENV_IDS, HORIZONS, collect, official_tasks, tabletop_layout
+from goalsets.envs.tabletop import ENV_IDS, HORIZONS, official_tasks, record_play, tabletop_layout
 from goalsets.envs.tabletop.adapter import TabletopAdapter, table_planes
 from goalsets.envs.tabletop.states import WORKSPACE
 from goalsets.envs.task import TASKS, Scene, Script, Task
@@ -28,7 +28,7 @@ class TableTask(Task):
         """The scripted player fills a data set in seconds."""
 
         def play(episodes: int, seed: int) -> Sequence[Episode]:
-            recording = collect(episodes, 200, num_blocks=self.num_blocks, seed=seed)
+            recording = record_play(episodes, 200, num_blocks=self.num_blocks, seed=seed)
             return list(recording.episodes())
 
         return Script(

@@ -16,10 +16,10 @@ from goalsets.envs.tasks import TASKS, Task
 from goalsets.evaluate.conditions import describe_coordinate
 from goalsets.evaluate.suites.description import Description, Predicate
 from goalsets.evaluate.suites.suite import (
-    Question,
     Suite,
     SuiteEpisode,
     SuiteError,
+    SuiteQuestion,
     layout_digest,
 )
 from goalsets.workers import silence
@@ -53,14 +53,14 @@ def build_suite(
     description.check(task, known.layout)
     bank = _bank(store, known.layout)
     starts = _starts(known, description.episodes, seed, watch)
-    questions: dict[str, Question] = {}
+    questions: dict[str, SuiteQuestion] = {}
     episodes: list[SuiteEpisode] = []
     shown = _shown_coordinates(description, known.layout)
     for predicate in description.predicates:
         drawn = _draw(predicate, known.layout, bank, starts, seed)
         goals = np.array([episode.goal for episode in drawn], dtype=np.float64)
         query = predicate.parse(known.layout)
-        questions[predicate.name] = Question(
+        questions[predicate.name] = SuiteQuestion(
             query=str(query),
             goals=predicate.goals,
             where=predicate.where,

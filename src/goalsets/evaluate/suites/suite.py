@@ -18,11 +18,11 @@ from goalsets.evaluate.suites.description import SuiteError
 FORMAT = "goalsets-suite"
 VERSION = 1
 
-__all__ = ["Question", "Suite", "SuiteEpisode", "SuiteError", "layout_digest"]
+__all__ = ["Suite", "SuiteEpisode", "SuiteError", "SuiteQuestion", "layout_digest"]
 
 
 @dataclass(frozen=True)
-class Question:
+class SuiteQuestion:
     """A predicate of a suite, resolved under the task's layout."""
 
     query: str
@@ -57,7 +57,7 @@ class Suite:
     """Fingerprint of the data whose validation split the references are from."""
     seed: int
     """What references were drawn with."""
-    questions: Mapping[str, Question]
+    questions: Mapping[str, SuiteQuestion]
     episodes: tuple[SuiteEpisode, ...]
 
     @functools.cached_property
@@ -156,7 +156,7 @@ class Suite:
                 layout=plain["layout"],
                 data=plain["data"],
                 seed=plain["seed"],
-                questions={name: Question(**q) for name, q in plain["questions"].items()},
+                questions={name: SuiteQuestion(**q) for name, q in plain["questions"].items()},
                 episodes=tuple(
                     SuiteEpisode(e["predicate"], e["task_id"], e["seed"], tuple(e["goal"]))
                     for e in plain["episodes"]

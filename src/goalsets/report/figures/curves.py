@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from goalsets.report import budget
-from goalsets.report.collect import RunRecord
 from goalsets.report.figures.drawing import Drawing, mark, place_legend
 from goalsets.report.published import ordered_schemes, published_learners
+from goalsets.report.reading import RunRecord
 from goalsets.report.results import Point, Results, in_order, official_points
 from goalsets.report.tables import Entry, Table, plain_name
 

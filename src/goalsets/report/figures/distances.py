@@ -9,8 +9,8 @@ from typing import Any
 from goalsets.evaluate.distance import frame_curves
 from goalsets.learners import LEARNERS
 from goalsets.report import budget
-from goalsets.report.collect import Note, RunRecord
 from goalsets.report.figures.drawing import Drawing, mark
+from goalsets.report.reading import Note, RunRecord
 from goalsets.report.results import Results
 from goalsets.report.tables import Entry, Table, plain_name
 

@@ -25,9 +25,9 @@ from goalsets.evaluate.landscape import (
 )
 from goalsets.learners import LEARNERS
 from goalsets.report import budget
-from goalsets.report.collect import Note, RunRecord
 from goalsets.report.figures.drawing import Drawing
 from goalsets.report.published import answers_queries
+from goalsets.report.reading import Note, RunRecord
 from goalsets.report.results import Results
 from goalsets.report.tables import plain_name
 from goalsets.runs.run import WEIGHTS, Run

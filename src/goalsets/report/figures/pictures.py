@@ -8,8 +8,8 @@ from collections.abc import Callable
 from goalsets.core import GoalsetsError
 from goalsets.envs.picture import draw
 from goalsets.envs.tasks import TASKS
-from goalsets.report.collect import Note
 from goalsets.report.figures.drawing import Drawing, short_task
+from goalsets.report.reading import Note
 from goalsets.report.results import Results
 from goalsets.workers import silence
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from goalsets import GoalsetsError
-from goalsets.report.collect import collect
+from goalsets.report.reading import read_runs
 from goalsets.report.results import gather
 from goalsets.runs.config import TrainConfig
 from tests.report.conftest import STEPS, official, scored, share, write_run
 
 
 def reasons(places: list[Path]) -> dict[str, str]:
-    return {Path(note.place).name: note.reason for note in collect(places).notes}
+    return {Path(note.place).name: note.reason for note in read_runs(places).notes}
 
 
 def test_runs_are_found_at_any_depth_and_once(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_runs_are_found_at_any_depth_and_once(tmp_path: Path) -> None:
     other = scored(tmp_path / "other", 50, seed=1)
     (run / "asked" / "001").mkdir(parents=True)
     shutil.copy(run / "config.json", run / "asked" / "001")  # what lies in a run belongs to it
-    found = collect([tmp_path, run])
+    found = read_runs([tmp_path, run])
     assert [r.path for r in found.runs] == [run, other]
     assert not found.notes
 
@@ -50,7 +50,7 @@ def test_damage_is_told(tmp_path: Path) -> None:
     assert "version 99" in told["newer"]
     assert "unknown scheme 'gs-blok'" in told["scheme"]
     assert "no config.json" in told["lost"]
-    assert [run.path.name for run in collect([tmp_path]).runs] == ["good"]
+    assert [run.path.name for run in read_runs([tmp_path]).runs] == ["good"]
 
 
 def test_an_older_run_is_read(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_an_older_run_is_read(tmp_path: Path) -> None:
     record = official(STEPS, share(50))
     del record["training_seconds"]
     (run / "evaluations.jsonl").write_text(json.dumps(record) + "\n")
-    found = collect([tmp_path])
+    found = read_runs([tmp_path])
     assert found.runs[0].config == TrainConfig(task=plain["task"], steps=STEPS, batch_size=512)
     assert "does not say which data" in found.notes[0].reason
     results = gather(found.runs, found.notes)
@@ -75,7 +75,7 @@ def test_a_damaged_line_loses_no_other(tmp_path: Path) -> None:
     with (run / "evaluations.jsonl").open("a") as file:
         file.write('{"kind": "official", "succ\n42\n')
         file.write(json.dumps({"kind": "official", "step": "soon"}) + "\n")  # lacks all else
-    found = collect([tmp_path])
+    found = read_runs([tmp_path])
     assert len(found.runs[0].records("official")) == 2
     assert "line 2, 3 of its evaluations.jsonl is damaged" in found.notes[0].reason
     assert len(gather(found.runs, found.notes).cells) == 1
@@ -84,7 +84,7 @@ def test_a_damaged_line_loses_no_other(tmp_path: Path) -> None:
 def test_a_copy_is_no_further_seed(tmp_path: Path) -> None:
     write_run(tmp_path / "copy", [])
     run = scored(tmp_path / "run", 50)
-    found = collect([tmp_path])
+    found = read_runs([tmp_path])
     assert [r.path for r in found.runs] == [run]
     assert "a copy is no further seed" in found.notes[0].reason
     assert found.notes[0].place == str(tmp_path / "copy")
@@ -92,10 +92,10 @@ def test_a_copy_is_no_further_seed(tmp_path: Path) -> None:
 
 def test_nothing_to_report_on(tmp_path: Path) -> None:
     with pytest.raises(GoalsetsError, match="found no run to report on in"):
-        collect([tmp_path])
+        read_runs([tmp_path])
     with pytest.raises(GoalsetsError, match="is no directory: name run directories"):
-        collect([tmp_path / "nowhere"])
+        read_runs([tmp_path / "nowhere"])
     broken = write_run(tmp_path / "broken")
     (broken / "config.json").write_text("{")
     with pytest.raises(GoalsetsError, match="broken: left out: its config.json is damaged"):
-        collect([tmp_path])
+        read_runs([tmp_path])

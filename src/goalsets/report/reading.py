@@ -62,7 +62,7 @@ class Collection:
     notes: Sequence[Note]
 
 
-def collect(places: Sequence[Path], watch: Callable[[int, int], None] = silence) -> Collection:
+def read_runs(places: Sequence[Path], watch: Callable[[int, int], None] = silence) -> Collection:
     """Read all runs in some directories.
 
     Args:
