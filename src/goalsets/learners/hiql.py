@@ -4,18 +4,19 @@ One value and two policies. The high policy proposes a state k steps on, the low
 go there:
 
     L_V    = as in GCIVL, by expectiles
-    L_high = E [ w_h ‖s + π_h(s, ψ(s, g, q)) − w‖² ] / 2,             w = s_{t+k}, or g if sooner
-    L_low  = − E [ w_l log π_l(a | s, ψ(s, s_{t+k}, 1)) ]
+    L_high = ½ E [ w_h ‖ŵ − w‖² ],            ŵ = s + π_h(s, ψ(s, g, q)),   w = s_{t+k} or g
+    L_low  = − E [ log π_l(a | s, ψ(s, s_{t+k}, 1)) ] − E [ w_l log π_l(a | s, ψ(s, ŵ, 1)) ]
     w_h = min(exp(α_h (V(w, g, q) − V(s, g, q))), 100)
-    w_l = min(exp(α_l (V(s', s_{t+k}, 1) − V(s, s_{t+k}, 1))), 100)
+    w_l = min(exp(α_l (V(s', g, q) − V(s, g, q))), 100)
 
 The question (g, q) may leave most of the state open. A subgoal leaves nothing open: it is a whole
-state that the data reached, asked about with the full query 1. So the high policy turns any
-question into one about the near future, in the low policy's own language.
+state, asked about with the full query 1. So the high policy turns any question into one about the
+near future, in the low policy's own language.
 
-Deviation: the original proposes a representation of the subgoal that the value has learned. In
-minutes, that representation says too little of where the hand should be: on the tabletop the low
-policy's error was four times as large, and nothing was grasped. States say it all.
+Deviation: the original proposes a representation of the subgoal that the value has learned; here
+subgoals are states, which need none. And the low policy also learns from what is proposed, without
+a gradient to the proposal: a proposal is a mean over what the data did, and no state that the data
+reached is quite like it.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ from goalsets.relabel.goals import ACTOR_GOALS, VALUE_GOALS
 class HIQLConfig:
     """What HIQL lets one set."""
 
-    subgoal_steps: int = 10
+    subgoal_steps: int = 15
     """k: how far ahead a subgoal lies."""
     high_alpha: float = 3.0
     """α_h: how sharply the high policy's advantages weigh."""
@@ -82,6 +83,28 @@ class HIQL(Learner):
 
     Config = HIQLConfig
     config: HIQLConfig
+    presets = {  # noqa: RUF012 - declared, and never changed
+        "cpu": {
+            "steps": 2_500,
+            "batch_size": 512,
+            "learning_rate": 2e-3,
+            "settings": {
+                "initial_value": -60.0,
+                "witness": True,
+                "high_alpha": 0.3,
+                "low_alpha": 0.3,
+            },
+        },
+        "small": {
+            "batch_size": 256,
+            "settings": {
+                "initial_value": -30.0,
+                "witness": True,
+                "high_alpha": 1.0,
+                "low_alpha": 0.3,
+            },
+        },
+    }
     distance_unit = STEPS
 
     def __init__(self, problem: Problem, conditioner: Conditioner, config: HIQLConfig) -> None:
