@@ -186,25 +186,20 @@ def test_an_environment_by_its_id_needs_five_fields(monkeypatch: Any) -> None:
         task = Task("one-walk-v0", "OneWalk-v0", LAYOUT, 40, 20)
         goalsets.check_task(task)
         assert list(task.goal_numbers) == [1]
-        assert (task.preset("cpu", "gcbc"), task.script, task.terrain) == ({}, None, None)
+        assert (task.presets, task.script, task.terrain) == ({}, None, None)
     finally:
         gymnasium.registry.pop("OneWalk-v0")
 
 
-def test_tasks_make_their_own_data_and_presets() -> None:
-    from goalsets.runs.presets import cpu
+def test_tasks_can_be_kept_in_a_table_and_name_presets_that_exist() -> None:
+    from goalsets.runs.presets import PRESETS
 
-    for name, task in TASKS.items():
-        changed = task.preset("cpu", "gciql")
-        assert task.preset("paper", "gciql") == {}
-        if task.script is None:
-            assert changed == {}
-            continue
-        script = task.script
-        assert len(script.held_out()) == 200
-        for learner in ("gcbc", "gcivl", "gciql", "gcdl", "crl", "another"):
-            expected = {"settings": {}, **cpu(name, learner)}
-            assert {**cpu(name, learner), **task.preset("cpu", learner)} == expected
+    assert len({task: name for name, task in TASKS.items()}) == len(TASKS)
+    for task in map(TASKS.__getitem__, TASKS):
+        assert {*task.presets, *task.presets.values()} <= set(PRESETS)
+        if task.script is not None:
+            held_out = task.script.held_out()
+            assert held_out[0].observations.shape[1] == task.layout.dim
 
 
 @pytest.mark.full

@@ -153,6 +153,10 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         {"adapter": broken(WalkAdapter, action=lambda _, values: 10 * values)},
         "which the environment's action space .* does not contain",
     ),
+    "range of actions": (
+        {"action_range": (-1.0, 1.0)},
+        r"action_range says \(-1.0, 1.0\), and the environment takes actions from -0.1 to 0.1",
+    ),
     "limit": ({"limit": 30}, "ends episodes after 30 steps, before the task's horizon of 40"),
     "ends early": (
         {"kind": broken(Walk, step=gives_up), "limit": None},

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from goalsets.core import GoalsetsError
 from goalsets.envs.adapter import Adapter
-from goalsets.envs.inspection import Inspection, Report
+from goalsets.envs.findings import Report
+from goalsets.envs.inspection import Inspection
 from goalsets.envs.task import Task
 
 

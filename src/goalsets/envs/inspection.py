@@ -1,15 +1,12 @@
-"""The parts of `goalsets.check_task` that need an environment, and what they report."""
+"""The parts of `goalsets.check_task` that need an environment."""
 
 from __future__ import annotations
-
-import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from goalsets.core import GoalSet
 from goalsets.envs.adapter import Adapter, CannotError, Floats, Start, Stepped
+from goalsets.envs.findings import Report
 from goalsets.envs.visits import (
     Verdicts,
     changed_groups,
@@ -29,37 +26,6 @@ _ABILITIES = {
     "bring_arm": "has no inverse kinematics: in the playground, joints stay where they are",
 }
 """What a task lacks without a method of its own."""
-
-
-@dataclass
-class Report:
-    """What was found about a task."""
-
-    task: str
-    findings: list[str] = field(default_factory=list[str])
-    """What is missing or wrong: some command will fail, or judge wrongly."""
-    remarks: list[str] = field(default_factory=list[str])
-    """What the task cannot do, and what could not be looked at."""
-
-    def find(self, text: str) -> None:
-        """Add a finding, once."""
-        if text not in self.findings:
-            self.findings.append(text)
-
-    def remark(self, text: str) -> None:
-        """Add a remark, once."""
-        if text not in self.remarks:
-            self.remarks.append(text)
-
-    @contextlib.contextmanager
-    def trying(self, what: str) -> Iterator[None]:
-        """Turn whatever goes wrong into a finding: a stranger's environment may do anything."""
-        try:
-            yield
-        except CannotError as error:
-            self.find(str(error))
-        except Exception as error:
-            self.find(f"{what} failed with {type(error).__name__}: {error}")
 
 
 class Inspection:
@@ -169,7 +135,18 @@ class Inspection:
                 f"action(values) makes {self.world.action(action)!r} of an action, which the "
                 f"environment's action space {space} does not contain."
             )
-        if self.world.action_bounds is None:
+        bounds, told = self.world.action_bounds, self.task.action_range
+        if (
+            told is not None
+            and bounds is not None
+            and not np.allclose(bounds, np.reshape(told, (2, 1)))
+        ):
+            low, high = (float(bound.flat[0]) for bound in bounds)
+            self.report.find(
+                f"action_range says {told}, and the environment takes actions from {low:g} to "
+                f"{high:g}."
+            )
+        if bounds is None:
             self.report.remark(f"actions of {space} have no bounds: those of the data count.")
 
     def check_horizon(self) -> None:

@@ -82,7 +82,7 @@ class Task:
     """What turns its environment into one that the product can use."""
     data_kind: str | None = None
     """What the data is like, as the paper's table of α divides it: play, noisy or pointmaze."""
-    presets: Mapping[str, str] = field(default_factory=dict[str, str])
+    presets: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """Presets that others stand for here: a small world takes `small` for `cpu`."""
     action_range: tuple[float, float] | None = None
     """Smallest and largest action of every component, where that is known without looking; None
