@@ -10,8 +10,8 @@ from goalsets.envs.tabletop import (
     TabletopError,
     TabletopWorld,
     build_states,
-    collect,
     held_blocks,
+    record_play,
     tabletop_layout,
 )
 from goalsets.envs.tabletop.layout import EFF_POS, EFF_YAW, OPENING
@@ -180,7 +180,7 @@ def test_nuisance_coordinates_move_by_themselves_and_joints_follow_the_gripper()
 
 @pytest.mark.parametrize("num_blocks", [1, 2])
 def test_set_state_undoes_observe(num_blocks):
-    recording = collect(8, 40, num_blocks, seed=3)
+    recording = record_play(8, 40, num_blocks, seed=3)
     states = recording.observations.reshape(-1, recording.observations.shape[-1])
     world = TabletopWorld(len(states), num_blocks, np.random.default_rng(0))
     world.set_state(states)
@@ -188,7 +188,7 @@ def test_set_state_undoes_observe(num_blocks):
 
 
 def test_a_state_says_all_there_is_to_know():
-    recording = collect(20, 30, 2, seed=5)
+    recording = record_play(20, 30, 2, seed=5)
     first, second = recording.observations[:, 10], recording.observations[:, 11]
     world = TabletopWorld(20, 2, np.random.default_rng(0))
     world.set_state(first)
@@ -199,15 +199,15 @@ def test_a_state_says_all_there_is_to_know():
 
 
 def test_the_same_seed_gives_the_same_recording_whatever_the_chunk():
-    recording = collect(9, 40, 2, seed=1)
-    again = collect(9, 40, 2, seed=1, chunk=4)
+    recording = record_play(9, 40, 2, seed=1)
+    again = record_play(9, 40, 2, seed=1, chunk=4)
     assert np.array_equal(recording.observations, again.observations)
     assert np.array_equal(recording.actions, again.actions)
-    assert not np.array_equal(recording.observations, collect(9, 40, 2, seed=2).observations)
+    assert not np.array_equal(recording.observations, record_play(9, 40, 2, seed=2).observations)
 
 
 def test_more_episodes_add_to_the_same_ones():
-    assert np.array_equal(collect(3, 20).actions, collect(6, 20).actions[:3])
+    assert np.array_equal(record_play(3, 20).actions, record_play(6, 20).actions[:3])
 
 
 def test_streams_read_ahead_without_changing_the_numbers():
@@ -222,7 +222,7 @@ def test_streams_read_ahead_without_changing_the_numbers():
 
 
 def test_recording_has_the_shape_of_episodes():
-    recording = collect(4, 25, 1)
+    recording = record_play(4, 25, 1)
     episodes = list(recording.episodes())
     assert len(recording) == len(episodes) == 4
     assert all(len(episode) == 25 for episode in episodes)
@@ -231,7 +231,7 @@ def test_recording_has_the_shape_of_episodes():
 
 
 def test_the_player_moves_blocks_everywhere():
-    observations = collect(200, 200, 1, seed=0).observations
+    observations = record_play(200, 200, 1, seed=0).observations
     blocks = blocks_of(observations)[..., 0, :]
     airborne = (blocks[..., 2] >= 0.6).mean()
     assert 0.2 < airborne < 0.5
@@ -246,7 +246,7 @@ def test_the_player_moves_blocks_everywhere():
 
 
 def test_the_player_stacks():
-    blocks = blocks_of(collect(100, 200, 2, seed=0).observations)
+    blocks = blocks_of(record_play(100, 200, 2, seed=0).observations)
     apart = np.abs(blocks[..., 0, :3] - blocks[..., 1, :3])
     stacked = (apart[..., :2].max(axis=-1) < 0.3) & (np.abs(apart[..., 2] - 0.4) < 1e-3)
     assert stacked.mean() > 0.02

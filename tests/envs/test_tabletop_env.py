@@ -14,11 +14,11 @@ from goalsets.envs.tabletop import (
     Streams,
     TabletopEnv,
     TabletopWorld,
-    collect,
     goal_states,
     held_blocks,
     official_task,
     official_tasks,
+    record_play,
     register_envs,
     start_tasks,
     tabletop_layout,
@@ -116,7 +116,7 @@ def test_reset_draws_every_task_and_obeys_an_id():
 def test_observations_stay_in_their_space():
     for num_blocks in (1, 2):
         space = TabletopEnv(num_blocks).observation_space
-        observations = collect(50, 100, num_blocks).observations.reshape(-1, *space.shape)
+        observations = record_play(50, 100, num_blocks).observations.reshape(-1, *space.shape)
         assert (observations >= space.low).all()
         assert (observations <= space.high).all()
 
@@ -144,7 +144,7 @@ def test_errors_say_what_was_expected_and_what_came():
     with pytest.raises(GoalsetsError, match="at least one world, got 0"):
         TabletopWorld(0, 1, np.random.default_rng(0))
     with pytest.raises(GoalsetsError, match="num_episodes=0"):
-        collect(0)
+        record_play(0)
     with pytest.raises(GoalsetsError, match="at least one task"):
         start_tasks([], np.random.default_rng(0))
     with pytest.raises(gymnasium.error.ResetNeeded):
