@@ -17,7 +17,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -80,20 +79,59 @@ def available_memory() -> int:
     return min([free, *limits])
 
 
-@dataclass
-class _Worker(Generic[Job]):
-    """A process, our end of the line to it, and what it has to do."""
+class Worker:
+    """A process, and our end of the line to it.
 
-    process: BaseProcess
-    connection: Connection
-    jobs: deque[Job] = field(default_factory=deque[Job])
+    Each has a line of its own: one that is killed cannot leave a lock behind, and its end of the
+    line closes.
+
+    Args:
+        target: What the process does, with its end of the line and `arguments`. A function of a
+            module: the process is a new one, and finds it by its name.
+        arguments: For `target`.
+        variables: Its environment, beside ours.
+        daemon: Whether it ends with us; if so, it may have no processes of its own.
+    """
+
+    def __init__(
+        self,
+        target: Callable[..., None],
+        arguments: tuple[Any, ...],
+        variables: dict[str, str] = WORKER_ENVIRONMENT,
+        daemon: bool = True,
+    ) -> None:
+        """Start the process."""
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=target, args=(theirs, *arguments), daemon=daemon)
+        with environment(variables):
+            self.process.start()
+        # As long as we held their end too, we would not see it close.
+        theirs.close()
+
+    def send(self, job: object) -> None:
+        """Hand out a job. A worker that is dead does not answer: there its death is seen."""
+        with contextlib.suppress(OSError):
+            self.connection.send(job)
+
+    def receive(self) -> Any:  # noqa: ANN401 - whatever it answers
+        """What came, or None when the line is dead."""
+        try:
+            return self.connection.recv()
+        except (EOFError, OSError):
+            return None
+
+    def end(self) -> str:
+        """Close the line of a worker that is dead, and say how it died."""
+        # Its end of the line closes a moment before it has an exit code.
+        self.process.join(timeout=5)
+        self.connection.close()
+        code = self.process.exitcode
+        return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
 
 
 class Crew(Generic[Job, Answer]):
     """Answers jobs in several processes.
-
-    Each worker has a line of its own: one that is killed cannot leave a lock behind, and its end of
-    the line closes.
 
     Args:
         prepare: Called in each worker with `arguments`; returns what answers a job. A function of
@@ -122,53 +160,65 @@ class Crew(Generic[Job, Answer]):
     def answer(self, jobs: Iterable[Job]) -> Generator[tuple[Job, Answer], None, None]:
         """Yield jobs and answers as they are finished; closing the iterator stops the workers."""
         todo = deque(jobs)
-        crew: dict[Connection, _Worker[Job]] = {}
+        crew: dict[Connection, _Busy[Job]] = {}
         try:
             while todo and len(crew) < self._workers:
                 self._hire(crew, todo)
             while crew:
                 for connection in wait(list(crew)):
                     assert isinstance(connection, Connection)
-                    worker = crew[connection]
-                    answer = _receive(connection)
+                    busy = crew[connection]
+                    answer = busy.worker.receive()
                     if isinstance(answer, _Done):
-                        finished = worker.jobs.popleft()
-                        _keep_busy(worker, todo)
-                        if not worker.jobs:
-                            _dismiss(crew.pop(connection))
+                        finished = busy.jobs.popleft()
+                        busy.take(todo)
+                        if not busy.jobs:
+                            crew.pop(connection).dismiss()
                         yield finished, answer.answer
                     else:
                         self._bury(crew.pop(connection), answer)
-                        todo.extendleft(reversed(worker.jobs))
+                        todo.extendleft(reversed(busy.jobs))
                         self._hire(crew, todo)
         finally:
-            for worker in crew.values():
-                _dismiss(worker)
+            for busy in crew.values():
+                busy.dismiss()
 
-    def _hire(self, crew: dict[Connection, _Worker[Job]], todo: deque[Job]) -> None:
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_work, args=(theirs, *self._start), daemon=True)
-        with environment(WORKER_ENVIRONMENT):
-            process.start()
-        # As long as we held their end too, we would not see it close.
-        theirs.close()
-        crew[ours] = _Worker(process, ours)
-        _keep_busy(crew[ours], todo)
+    def _hire(self, crew: dict[Connection, _Busy[Job]], todo: deque[Job]) -> None:
+        busy = _Busy[Job](Worker(_work, self._start))
+        crew[busy.worker.connection] = busy
+        busy.take(todo)
 
-    def _bury(self, worker: _Worker[Job], last_words: str | None) -> None:
+    def _bury(self, busy: _Busy[Job], last_words: str | None) -> None:
         """Report a worker that died; a second death at the same job is the end."""
-        # Its end of the line closes a moment before it has an exit code.
-        worker.process.join(timeout=5)
-        _dismiss(worker)
-        job = worker.jobs[0]
-        how = last_words or f"the process ended with code {worker.process.exitcode}"
+        how = last_words or f"the process ended by {busy.worker.end()}"
+        busy.dismiss()
+        job = busy.jobs[0]
         self._deaths[job] += 1
         if self._deaths[job] >= MOST_DEATHS:
             raise WorkerError(
                 f"two workers died at the {job}, so it is not tried again. The last: {how}"
             )
         self._say(f"a worker died at the {job} ({how.strip()}); it is {self._doing} again.")
+
+
+@dataclass
+class _Busy(Generic[Job]):
+    """A worker and what it has to do."""
+
+    worker: Worker
+    jobs: deque[Job] = field(default_factory=deque[Job])
+
+    def take(self, todo: deque[Job]) -> None:
+        """Have enough to do."""
+        while todo and len(self.jobs) < AHEAD:
+            self.jobs.append(todo.popleft())
+            self.worker.send(self.jobs[-1])
+
+    def dismiss(self) -> None:
+        """End the worker; it holds nothing that could be lost."""
+        self.worker.connection.close()
+        self.worker.process.terminate()
+        self.worker.process.join()
 
 
 @dataclass(frozen=True)
@@ -195,29 +245,6 @@ def _work(
         return
     except Exception:
         connection.send(traceback.format_exc())
-
-
-def _receive(connection: Connection) -> _Done | str | None:
-    """An answer, the text of an exception, or None when the line is dead."""
-    try:
-        return connection.recv()
-    except (EOFError, OSError):
-        return None
-
-
-def _keep_busy(worker: _Worker[Job], todo: deque[Job]) -> None:
-    while todo and len(worker.jobs) < AHEAD:
-        worker.jobs.append(todo.popleft())
-        # A worker that is dead already does not answer: that is where its death is seen.
-        with contextlib.suppress(OSError):
-            worker.connection.send(worker.jobs[-1])
-
-
-def _dismiss(worker: _Worker[Any]) -> None:
-    """End a worker; it holds nothing that could be lost."""
-    worker.connection.close()
-    worker.process.terminate()
-    worker.process.join()
 
 
 @contextlib.contextmanager

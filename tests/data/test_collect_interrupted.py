@@ -132,7 +132,7 @@ def test_a_worker_that_dies_is_replaced(done, tmp_path):
     killer = Killer()
     result = small(tmp_path, watch=killer, recipe=SHORT)
     assert len(killer.said) == 1
-    assert re.match(r"a worker died at the train episode \d \(.* code -9\)", killer.said[0])
+    assert re.match(r"a worker died at the train episode \d \(.* signal 9\)", killer.said[0])
     assert contents(result) == contents(done)
 
 

@@ -6,7 +6,6 @@ driver: when the driver is killed, its workers write a checkpoint and leave.
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import os
 import signal
@@ -17,13 +16,12 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 
 from goalsets.sweep.devices import VISIBLE, Device, accelerators
 from goalsets.sweep.engine import RETRIES, give_up, mark_failed
 from goalsets.sweep.grid import SweepError
 from goalsets.sweep.work import Assignment, Ended, SamePlace, Work, work
-from goalsets.workers import WORKER_ENVIRONMENT, available_cores, environment, silence
+from goalsets.workers import WORKER_ENVIRONMENT, Worker, available_cores, silence
 
 PATIENCE = 20.0
 """Seconds that an orphan has to write its checkpoint."""
@@ -31,11 +29,10 @@ _THREADS = ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 @dataclass
-class _Worker:
-    """A process, our end of the line to it, and what it works on."""
+class _Busy:
+    """A worker and what it works on."""
 
-    process: BaseProcess
-    connection: Connection
+    worker: Worker
     assignment: Assignment
     accelerator: str | None
     """The only one that it sees, where runs train on accelerators."""
@@ -84,12 +81,12 @@ class LocalEngine:
     def run(self, assignments: Sequence[Assignment]) -> Iterator[Ended]:
         """Work on assignments, and yield runs as they end."""
         todo = deque(assignments)
-        crew: dict[Connection, _Worker] = {}
+        crew: dict[Connection, _Busy] = {}
         try:
             while (todo and not self._stopping) or crew:
                 while todo and len(crew) < self.slots and not self._stopping:
-                    worker = self._hire(todo.popleft(), self._idlest(crew))
-                    crew[worker.connection] = worker
+                    busy = self._hire(todo.popleft(), self._idlest(crew))
+                    crew[busy.worker.connection] = busy
                 if self._stopping:
                     self._tell(crew)
                 # Not for ever: a signal may have told us to stop.
@@ -97,57 +94,46 @@ class LocalEngine:
                     assert isinstance(connection, Connection)
                     yield from self._hear(crew, connection, todo)
         finally:
-            for worker in crew.values():
-                worker.process.kill()
-                worker.process.join()
+            for busy in crew.values():
+                busy.worker.process.kill()
+                busy.worker.process.join()
 
     def _hear(
-        self, crew: dict[Connection, _Worker], connection: Connection, todo: deque[Assignment]
+        self, crew: dict[Connection, _Busy], connection: Connection, todo: deque[Assignment]
     ) -> Iterator[Ended]:
-        worker = crew[connection]
-        try:
-            answer: list[Ended] | str = connection.recv()
-        except (EOFError, OSError):
+        busy = crew[connection]
+        answer: list[Ended] | str | None = busy.worker.receive()
+        if answer is None:
             del crew[connection]
-            yield from self._bury(worker, todo)
+            yield from self._bury(busy, todo)
             return
-        ended = mark_failed(worker.assignment, answer) if isinstance(answer, str) else answer
+        ended = mark_failed(busy.assignment, answer) if isinstance(answer, str) else answer
         if todo and not self._stopping:
-            worker.assignment = todo.popleft()
-            with contextlib.suppress(OSError):  # its death is seen when it does not answer
-                connection.send(worker.assignment)
+            busy.assignment = todo.popleft()
+            busy.worker.send(busy.assignment)
         else:
             del crew[connection]
             connection.close()
-            worker.process.join()
+            busy.worker.process.join()
         yield from ended
 
-    def _idlest(self, crew: dict[Connection, _Worker]) -> str | None:
+    def _idlest(self, crew: dict[Connection, _Busy]) -> str | None:
         """The accelerator that fewest workers have."""
-        taken = Counter(worker.accelerator for worker in crew.values())
+        taken = Counter(busy.accelerator for busy in crew.values())
         return min(self._accelerators, key=lambda name: taken[name], default=None)
 
-    def _hire(self, assignment: Assignment, accelerator: str | None) -> _Worker:
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        # No daemon: those may not have children, and evaluations run in processes of their own.
-        process = context.Process(target=_serve, args=(theirs, self._do), daemon=False)
+    def _hire(self, assignment: Assignment, accelerator: str | None) -> _Busy:
         variables = {**WORKER_ENVIRONMENT, **dict.fromkeys(_THREADS, str(self.threads))}
         if accelerator is not None:
             variables[VISIBLE] = accelerator
-        with environment(variables):
-            process.start()
-        theirs.close()  # as long as we held their end too, we would not see it close
-        with contextlib.suppress(OSError):
-            ours.send(assignment)
-        return _Worker(process, ours, assignment, accelerator)
+        # No daemon: those may not have children, and evaluations run in processes of their own.
+        worker = Worker(_serve, (self._do,), variables, daemon=False)
+        worker.send(assignment)
+        return _Busy(worker, assignment, accelerator)
 
-    def _bury(self, worker: _Worker, todo: deque[Assignment]) -> Iterator[Ended]:
+    def _bury(self, busy: _Busy, todo: deque[Assignment]) -> Iterator[Ended]:
         """Have the run of a dead worker resumed, unless it is the run that kills."""
-        worker.process.join(timeout=5)
-        worker.connection.close()
-        assignment, code = worker.assignment, worker.process.exitcode
-        how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        assignment, how = busy.assignment, busy.worker.end()
         name = str(assignment)
         self._deaths[name] += 1
         if self._stopping:
@@ -158,13 +144,13 @@ class LocalEngine:
             self._say(f"the worker of {name} died ({how}); the run is resumed.")
             todo.appendleft(assignment)
 
-    def _tell(self, crew: dict[Connection, _Worker]) -> None:
+    def _tell(self, crew: dict[Connection, _Busy]) -> None:
         """Pass on that it is time to stop, once."""
-        for worker in crew.values():
-            pid = worker.process.pid
-            if pid is not None and pid not in self._told and worker.process.is_alive():
-                self._told.add(pid)
-                os.kill(pid, signal.SIGTERM)
+        for busy in crew.values():
+            process = busy.worker.process
+            if process.pid is not None and process.pid not in self._told and process.is_alive():
+                self._told.add(process.pid)
+                os.kill(process.pid, signal.SIGTERM)
 
 
 def _serve(connection: Connection, do: Work) -> None:
