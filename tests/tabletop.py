@@ -118,8 +118,8 @@ def _references(
 def _roll_out(policy: TrainedPolicy, world: Any, goals: NDArray[np.float32], query: Query) -> float:
     states = world.observe()
     judge = GoalSet(goals, query)
-    reached = judge.contains(states)
+    reached, memory = judge.contains(states), policy.reset()
     for _ in range(HORIZON):
-        states = world.step(policy.act(states, goals, query))
+        states = world.step(policy.act(states, goals, query, memory=memory))
         reached |= judge.contains(states)
     return float(reached.mean())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from goalsets.cli.tables import print_table
+from goalsets.cli.printing import print_table
 
 if TYPE_CHECKING:
     from goalsets.core import GoalSet
@@ -98,7 +98,7 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
 
 def _bank(store: Store | None, run: Run) -> Any:  # noqa: ANN401 - an array
     """Held-out states: those that come with a model, or the validation split."""
-    from goalsets.cli.stores import find_store
+    from goalsets.cli.printing import find_store
 
     shipped = run.bank()
     if shipped is not None:

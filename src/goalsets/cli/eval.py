@@ -51,7 +51,7 @@ def eval_(
 
 
 def _evaluate(run: Any, step: int | None, episodes: int, workers: int | None) -> dict[str, Any]:  # noqa: ANN401 - a Run, imported when used
-    from goalsets.cli.episode_bar import EpisodeBar
+    from goalsets.cli.bars import EpisodeBar
     from goalsets.evaluate.official import evaluate_official
 
     with EpisodeBar() as bar:

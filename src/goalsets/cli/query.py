@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from goalsets.cli.tables import print_table
+from goalsets.cli.printing import print_table
 from goalsets.core import GoalsetsError, Query, StateLayout, Term, print_indices, read_layout
 
 DEFAULT_TASK = "cube-single-noisy-v0"

@@ -36,7 +36,7 @@ def report(
             first that has runs.
         skip: Slow parts to leave out: pictures (rendered tasks), landscapes (values from weights).
     """
-    from goalsets.cli.report_bar import ReportBar
+    from goalsets.cli.bars import ReportBar
     from goalsets.core import GoalsetsError
     from goalsets.report import Options, write_report
 

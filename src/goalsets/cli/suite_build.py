@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from goalsets.cli.tables import print_table
+from goalsets.cli.printing import print_table
 
 if TYPE_CHECKING:
     from goalsets.evaluate.suites import Suite
@@ -37,7 +37,7 @@ def build(
             what the description says, 20 in those that are shipped.
         seed: Decides which references are drawn.
     """
-    from goalsets.cli.stores import find_store
+    from goalsets.cli.printing import find_store
     from goalsets.envs.tasks import TASKS
     from goalsets.evaluate.suites import build_suite, read_description, shipped_description
     from goalsets.evaluate.suites.build import with_episodes

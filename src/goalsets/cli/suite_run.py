@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from goalsets.cli.tables import print_table
+from goalsets.cli.printing import print_table
 
 
 def run(
@@ -36,7 +36,7 @@ def run(
         again: Run all episodes, even those that are recorded.
         workers: Processes; by default one for each processor.
     """
-    from goalsets.cli.episode_bar import EpisodeBar
+    from goalsets.cli.bars import EpisodeBar
     from goalsets.core import GoalsetsError
     from goalsets.evaluate.suites import Suite, run_suite
     from goalsets.runs.run import Run

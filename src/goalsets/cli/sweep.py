@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from goalsets.cli.tables import print_table
+from goalsets.cli.printing import print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

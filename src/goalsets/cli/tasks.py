@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from goalsets.cli.tables import print_table
+from goalsets.cli.printing import print_table
 from goalsets.core import GoalsetsError, StateLayout, print_indices
 
 if TYPE_CHECKING:

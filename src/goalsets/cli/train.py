@@ -179,7 +179,7 @@ def _run_name(config: TrainConfig, preset: str) -> str:
 
 def _find_data(task: str, data: Path | None) -> tuple[Store, bool]:
     """The store to train on, and whether the task has an environment to evaluate in."""
-    from goalsets.cli.stores import find_store
+    from goalsets.cli.printing import find_store
     from goalsets.data.store import INDEX, Store
     from goalsets.envs.tasks import TASKS
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar, cast
 
@@ -92,3 +94,15 @@ class Registry(Generic[T]):
 
     def _remove(self, name: str) -> None:
         del self._entries[name], self._plugins[name]
+
+
+def import_modules(package: str) -> None:
+    """Import all modules directly inside a package, in the order of their names.
+
+    A file that registers a learner, a query distribution, a task or a source is then known because
+    it is there. Names that begin with an underscore are left alone.
+    """
+    paths = importlib.import_module(package).__path__
+    for found in sorted(pkgutil.iter_modules(paths), key=lambda module: module.name):
+        if not found.name.startswith("_"):
+            importlib.import_module(f"{package}.{found.name}")

@@ -1,6 +1,6 @@
 """Learners: one algorithm, one file, each docstring its equations. A file here is a learner."""
 
-from goalsets.core.discovery import import_modules
+from goalsets.core.registry import import_modules
 from goalsets.learners.base import LEARNERS, STEPS, TARGET, Learner, ParameterGroup, Problem
 from goalsets.relabel.batch import Batch, BatchSpec, Goals
 

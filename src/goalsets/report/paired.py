@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from goalsets.evaluate.compare import Comparison, compare_outcomes
 from goalsets.report import budget
+from goalsets.report.published import FULL_STATE
 from goalsets.report.reading import RunRecord
 from goalsets.report.results import Results
 from goalsets.report.statistics import holm
 from goalsets.report.suites import Answered, Outcomes, SuiteResults
 from goalsets.report.tables import Entry, Record, Table, points
 
-BASELINE = "her-full"
+BASELINE = FULL_STATE
 OFFICIAL = "official goals"
 
 

@@ -16,7 +16,7 @@ import goalsets
 from goalsets.core import GoalSet, GoalsetsError
 from goalsets.serve import questions
 from goalsets.serve.door import Application, Door, encode
-from goalsets.serve.errors import ServeError, as_serve_error, error_body
+from goalsets.serve.errors import ServeError, as_serve_error, error_body, explain
 from goalsets.serve.metrics import CONTENT_TYPE
 from goalsets.serve.schema import (
     ActRequest,
@@ -30,7 +30,6 @@ from goalsets.serve.schema import (
 )
 from goalsets.serve.session import ServerSession
 from goalsets.serve.state import State
-from goalsets.serve.wording import explain
 
 DESCRIPTION = """\
 Actions of trained policies towards goal sets: a goal state, and a query that names which of its

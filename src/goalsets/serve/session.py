@@ -29,11 +29,10 @@ from goalsets.core import GoalSet, GoalsetsError, Query
 from goalsets.core.acting import Memory
 from goalsets.serve import questions
 from goalsets.serve.door import encode
-from goalsets.serve.errors import ServeError, as_serve_error, error_body, invalid
+from goalsets.serve.errors import ServeError, as_serve_error, error_body, explain, invalid
 from goalsets.serve.models import Model
 from goalsets.serve.schema import SESSION_MESSAGE, Ask, Observe
 from goalsets.serve.state import State
-from goalsets.serve.wording import explain
 
 _CODES = frozenset((1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012))
 _LONGEST_REASON = 123

@@ -1,6 +1,6 @@
 """Dataset sources by name. Their libraries are imported only when a source is used."""
 
-from goalsets.core.discovery import import_modules
+from goalsets.core.registry import import_modules
 from goalsets.data.sources.base import (
     SOURCES,
     MissingExtraError,

@@ -4,7 +4,7 @@ A file in this directory that adds tasks to `TASKS` is imported because it is th
 elsewhere do the same: `from goalsets.envs.tasks import TASKS, Task`.
 """
 
-from goalsets.core.discovery import import_modules
+from goalsets.core.registry import import_modules
 from goalsets.envs.adapter import Adapter, CannotError, Start, Stepped
 from goalsets.envs.task import TASKS, Scene, Script, Task
 

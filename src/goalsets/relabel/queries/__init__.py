@@ -1,6 +1,6 @@
 """Query distributions: which variables a relabeled goal is about. One distribution, one file."""
 
-from goalsets.core.discovery import import_modules
+from goalsets.core.registry import import_modules
 from goalsets.relabel.queries.base import (
     QUERY_DISTRIBUTIONS,
     SCHEMES,
@@ -8,12 +8,12 @@ from goalsets.relabel.queries.base import (
     QueryDistribution,
     Scheme,
     Weights,
+    random_subsets,
 )
 from goalsets.relabel.queries.blockwise import Blockwise
 from goalsets.relabel.queries.full import Full
 from goalsets.relabel.queries.mixture import Mixture
 from goalsets.relabel.queries.semantic import Semantic
-from goalsets.relabel.queries.subsets import random_subsets
 from goalsets.relabel.queries.task import Task
 from goalsets.relabel.queries.uniform import Uniform
 

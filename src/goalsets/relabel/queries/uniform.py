@@ -7,8 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from goalsets.core import StateLayout
-from goalsets.relabel.queries.base import QUERY_DISTRIBUTIONS, SCHEMES, Masks, Scheme, Weights
-from goalsets.relabel.queries.subsets import random_subsets
+from goalsets.relabel.queries.base import (
+    QUERY_DISTRIBUTIONS,
+    SCHEMES,
+    Masks,
+    Scheme,
+    Weights,
+    random_subsets,
+)
 
 
 @QUERY_DISTRIBUTIONS.register("uniform")

@@ -6,9 +6,10 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+from goalsets.relabel.queries import DEFAULT_SCHEME
 from goalsets.report import budget
 from goalsets.report.figures.drawing import Drawing, mark, place_legend
-from goalsets.report.published import ordered_schemes, published_learners
+from goalsets.report.published import FULL_STATE, ORACLE, ordered_schemes, published_learners
 from goalsets.report.reading import RunRecord
 from goalsets.report.results import Point, Results, in_order, official_points
 from goalsets.report.tables import Entry, Table, plain_name
@@ -143,7 +144,7 @@ def _plot(
 def _marker(scheme: str) -> dict[str, Any]:
     """How evaluations of a scheme are marked: marks in one place lie inside each other."""
     shape = "X" if mark(scheme).marker == "|" else mark(scheme).marker
-    size = {"her-full": 9.5, "her-task": 7.5, "gs-blockwise": 6.5}.get(scheme, 4.0)
+    size = {FULL_STATE: 9.5, ORACLE: 7.5, DEFAULT_SCHEME: 6.5}.get(scheme, 4.0)
     return {
         "marker": shape,
         "markersize": size,

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from goalsets.envs.tasks import TASKS, Task
+from goalsets.relabel.queries import DEFAULT_SCHEME
 from goalsets.report import budget
 from goalsets.report.figures.drawing import BETTER, WORSE, Drawing, mark, place_legend, short_task
+from goalsets.report.published import FULL_STATE, ORACLE
 from goalsets.report.results import Cell, Results
 from goalsets.report.tables import points
 
@@ -52,7 +54,7 @@ def draw_dumbbell(results: Results, scheme: str) -> Drawing | None:
         )  # fmt: skip
     figure.supxlabel("official success, %", fontsize=9.5)
     _legend(figure, scheme)
-    drawn = [c for s in ("her-full", "her-task", scheme) for c in _cells(results, s)]
+    drawn = [c for s in (FULL_STATE, ORACLE, scheme) for c in _cells(results, s)]
     return Drawing(
         "dumbbell",
         "From full states to goal sets",
@@ -81,7 +83,7 @@ def _draw_row(
 ) -> float | None:
     """Draw one task of one learner, and return the gain if there is one."""
     task, learner, scheme = key
-    full, oracle, ours = (results.get(task, learner, s) for s in ("her-full", "her-task", scheme))
+    full, oracle, ours = (results.get(task, learner, s) for s in (FULL_STATE, ORACLE, scheme))
     if full is None and oracle is None and ours is None:
         axis.text(50, place, "missing", color="#767676", ha="center", va="center", fontsize=8)
         return None
@@ -100,13 +102,13 @@ def _draw_row(
         )  # fmt: skip
     for cell, size in ((full, 34), (ours, 90)):
         if cell is not None:
-            look = mark(cell.scheme if cell is full else "gs-blockwise")
+            look = mark(cell.scheme if cell is full else DEFAULT_SCHEME)
             colour = look.colour if cell is full else "black"
             axis.scatter(cell.mean, place, s=size, marker=look.marker, color=colour, zorder=3)
             beside = place + (-0.22 if cell is full else 0.22)
             axis.plot(cell.interval, [beside, beside], color=colour, linewidth=1, zorder=2)
     if full is None or ours is None:
-        lacking = f"{'her-full' if full is None else scheme}\nmissing"
+        lacking = f"{FULL_STATE if full is None else scheme}\nmissing"
         drawn = [cell.interval for cell in (full, ours) if cell is not None]
         if oracle is not None:
             drawn.append((oracle.mean, oracle.mean))
@@ -156,9 +158,9 @@ def _legend(figure: Any, scheme: str) -> None:  # noqa: ANN401 - matplotlib's
 
     nothing = {"linestyle": "none", "markersize": 7}
     handles = [
-        Line2D([], [], marker="o", color=mark("her-full").colour, label="her-full", **nothing),
+        Line2D([], [], marker="o", color=mark(FULL_STATE).colour, label=FULL_STATE, **nothing),
         Line2D([], [], marker="*", color="black", label=scheme, **{**nothing, "markersize": 10}),
-        Line2D([], [], color="black", linestyle=(0, (2, 1)), linewidth=1.6, label="her-task"),
+        Line2D([], [], color="black", linestyle=(0, (2, 1)), linewidth=1.6, label=ORACLE),
         Line2D([], [], color=BETTER, linewidth=2.4, label="gain"),
         Line2D([], [], color=WORSE, linewidth=2.4, linestyle=(0, (2, 1)), label="loss"),
     ]

@@ -10,7 +10,7 @@ from typing import Any
 from goalsets.report import budget
 from goalsets.report.figures.drawing import BETTER, PAPER_COLOUR, Drawing, short_task
 from goalsets.report.figures.labels import Label, place_labels
-from goalsets.report.published import published_scores
+from goalsets.report.published import FULL_STATE, ORACLE, published_scores
 from goalsets.report.results import Cell, Results
 from goalsets.report.statistics import correlation
 from goalsets.report.tables import Entry, Table, points
@@ -38,7 +38,7 @@ def gains(tasks: Sequence[str], learners: Sequence[str], scheme: str, get: Looku
         ours: list[float] = []
         complete: list[str] = []
         for learner in learners:
-            full, project, sets = (get(task, learner, s) for s in ("her-full", "her-task", scheme))
+            full, project, sets = (get(task, learner, s) for s in (FULL_STATE, ORACLE, scheme))
             if full is not None and project is not None and sets is not None:
                 oracle.append(project - full)
                 ours.append(sets - full)
@@ -77,7 +77,7 @@ def gain_table(found: Sequence[Gain], scheme: str) -> Table:
         name="gains",
         title="Gains over her-full",
         caption=f"Points gained by her-task and by {scheme}, averaged over learners that have all.",
-        columns=["task", "her-task", scheme, "learners"],
+        columns=["task", ORACLE, scheme, "learners"],
         rows=[
             [
                 Entry(gain.task, code=True),
@@ -155,6 +155,6 @@ def _used(results: Results, found: Sequence[Gain], scheme: str) -> list[Cell]:
         results.get(gain.task, learner, name)
         for gain in found
         for learner in gain.learners
-        for name in ("her-full", "her-task", scheme)
+        for name in (FULL_STATE, ORACLE, scheme)
     ]
     return [cell for cell in cells if cell is not None]

@@ -1,4 +1,4 @@
-"""A progress bar for episodes, with the success so far; silent where there is no terminal."""
+"""Progress bars on standard error: for episodes, and for the parts of a report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from goalsets.screen import Screen
 
 
 class EpisodeBar(Screen):
-    """Shows episodes on standard error.
+    """Shows episodes and the success so far; silent where there is no terminal.
 
     Args:
         what: What is under way.
@@ -31,3 +31,22 @@ class EpisodeBar(Screen):
         """Show how many episodes are done."""
         rate = f"success {Rate(successes, done)}"
         self._bar.update(self._task, completed=done, total=total, rate=rate)
+
+
+class ReportBar(Screen):
+    """Shows what a report is at; says a line now and then where there is no terminal."""
+
+    def __init__(self) -> None:
+        """Show nothing yet."""
+        super().__init__(
+            Console(stderr=True),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+        )
+        self._task = self._bar.add_task("reading runs", total=None)
+
+    def watch(self, what: str, done: int, total: int) -> None:
+        """Show how much of a part is done."""
+        self._bar.update(self._task, description=what, completed=done, total=total)
+        self.say_now_and_then(f"{what}: {done} of {total}")

@@ -1,8 +1,14 @@
-"""How the command line prints tables: plain, narrow, and safe for names with brackets."""
+"""What commands print alike: tables that are plain and narrow, and what they had to make."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from goalsets.data.store import Store
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -18,3 +24,10 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     Console(highlight=False).print(table)
+
+
+def find_store(task: str, data: Path | None, *, make: bool = False) -> Store:
+    """Open the store that was named, or the task's own, and say what had to be made for it."""
+    from goalsets.collect.find import find_store as find
+
+    return find(task, data, make=make, say=lambda text: print(text, file=sys.stderr))
