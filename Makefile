@@ -66,7 +66,7 @@ bench: $(VENV)/.base ## Run the benchmarks
 
 results: $(VENV)/.base ## Train and measure what results/ has, hours of it; continues where it stopped
 	@echo "[3/$(STEPS)] Making the results"
-	@$(BIN)/python tools/results.py
+	@$(BIN)/python -m goalsets.campaign
 
 lock: $(VENV)/.created ## Resolve constraints.txt anew; needs each of LOCK_PYTHONS
 	@$(BIN)/python tools/lock.py $(LOCK_PYTHONS)

@@ -7,11 +7,11 @@
 from __future__ import annotations
 
 import csv
-import re
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-RESULTS, PAGES, README = Path("results/learning"), Path("docs/learners"), Path("README.md")
+from goalsets.campaign.pages import README, fill_places
+
+RESULTS, PAGES = Path("results/learning"), Path("docs/learners")
 
 Row = dict[str, str]
 
@@ -83,20 +83,6 @@ def sections() -> dict[str, str]:
             ]
             found[what] = table([*as_it_is, *last(rows)], summary, what)
     return found
-
-
-def fill_places(texts: Mapping[str, str], pages: Iterable[Path]) -> None:
-    """Put texts into the places of pages that have their names; other places stay as they are."""
-    place = re.compile(r"<!-- results: (\w+) -->.*?<!-- end -->", re.DOTALL)
-
-    def fill(match: re.Match[str]) -> str:
-        name = match.group(1)
-        if name not in texts:
-            return match.group(0)
-        return f"<!-- results: {name} -->\n{texts[name]}\n<!-- end -->"
-
-    for page in pages:
-        page.write_text(place.sub(fill, page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def main() -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import runpy
 import shutil
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from goalsets.campaign import eight_tasks, results
 from goalsets.data.writer import write_store
 from goalsets.envs.tabletop import record_play as play
 from goalsets.envs.tasks import TASKS
@@ -20,7 +18,6 @@ from goalsets.runs.presets import resolve
 from goalsets.sweep import read_sweep
 from goalsets.train.session import train
 
-EIGHT = runpy.run_path("tools/eight_tasks.py")
 SWEEPS = sorted(Path("results/sweeps").glob("*.yaml"))
 
 
@@ -50,7 +47,7 @@ def test_the_papers_tasks_are_all_there() -> None:
     ],
 )
 def test_what_a_gain_says(low: float, high: float, paper: float, best: float, says: str) -> None:
-    assert EIGHT["verdict"](low, high, paper, best) == says
+    assert eight_tasks.verdict(low, high, paper, best) == says
 
 
 def test_a_task_is_told_of_where_all_three_schemes_were_trained() -> None:
@@ -68,21 +65,23 @@ def test_a_task_is_told_of_where_all_three_schemes_were_trained() -> None:
         | {"difference": "14", "low": "2", "high": "24"}
         for scheme in ("her-task", "gs-blockwise")
     ]
-    (line,) = EIGHT["rows_of"](cells, pairs)
+    (line,) = eight_tasks.rows_of(cells, pairs)
     assert "GCIVL, 5,000 × 512, 200 episodes" in line
     assert line.count("+14 [+2, +24]") == 2
     assert "paper +17: confirmed" in line
-    assert EIGHT["rows_of"](cells[1:], pairs) == []
+    assert eight_tasks.rows_of(cells[1:], pairs) == []
     counts = {"only_scheme": "10", "only_baseline": "3", "episodes": "50"}
-    (line,) = EIGHT["rows_of"](cells, [{**pair, **counts} for pair in pairs * 3])
+    (line,) = eight_tasks.rows_of(cells, [{**pair, **counts} for pair in pairs * 3])
     assert line.count("+14 [+6, +22]") == 2
-    (line,) = EIGHT["rows_of"](cells, pairs[:1])
+    (line,) = eight_tasks.rows_of(cells, pairs[:1])
     assert "no episodes in common, paper +10" in line
 
 
 def test_the_page_is_what_the_tables_say_and_names_other_options() -> None:
     tables = Path("results/report/tables")
-    lines = EIGHT["rows_of"](*(EIGHT["_read"](tables / f"{n}.csv") for n in ("main", "paired")))
+    lines = eight_tasks.rows_of(
+        *(eight_tasks._read(tables / f"{n}.csv") for n in ("main", "paired"))
+    )
     page = Path("results/tasks.md").read_text(encoding="utf-8").splitlines()
     assert lines
     assert set(lines) <= set(page)
@@ -99,21 +98,13 @@ def test_a_trial_names_what_is_not_the_presets(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(config.to_json(), encoding="utf-8")
     record = {"step": 4000, "interval": [0.1, 0.4], "num_episodes": 50, "success": 0.24}
     (tmp_path / "evaluations.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
-    (row,) = EIGHT["budgets_of"](tmp_path)
+    (row,) = eight_tasks.budgets_of(tmp_path)
     assert row["also"] == "--horizon 100 --learning-rate 0.005 --weight-decay 0.5"
     assert (row["steps"], row["success"]) == ("4000 of 4000", "24")
     assert (row["data"], row["batch"]) == ("1000", "256")
 
 
-@pytest.fixture
-def results(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend("tools")
-    return importlib.import_module("results")
-
-
-def test_what_was_recorded_on_another_machine_is_not_trained_again(
-    results: ModuleType, tmp_path: Path
-) -> None:
+def test_what_was_recorded_on_another_machine_is_not_trained_again(tmp_path: Path) -> None:
     plain, asked = (
         read_sweep(f"results/sweeps/{name}.yaml") for name in ("results", "results-predicates")
     )
@@ -133,7 +124,7 @@ def test_what_was_recorded_on_another_machine_is_not_trained_again(
     assert not results.is_recorded(job, plain, tmp_path)
 
 
-def test_keeping_a_run_adds_to_what_was_recorded_of_it(results: ModuleType, tmp_path: Path) -> None:
+def test_keeping_a_run_adds_to_what_was_recorded_of_it(tmp_path: Path) -> None:
     store = write_store(
         tmp_path / "store",
         play(20, 60, seed=0).episodes(),

@@ -1,4 +1,4 @@
-"""Make our results: `make results`, or `python tools/results.py [--only PATTERN...]`.
+"""Make our results: `make results`, or `python -m goalsets.campaign [--only PATTERN...]`.
 
 Trains what results/runs has no records of (a run that is recorded there is never repeated, on
 whichever machine it was trained), keeps the small files of every new run there, and writes the
@@ -12,19 +12,17 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import statistics
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import eight_tasks
-from learning_pages import README, fill_places
-
+from goalsets.campaign import eight_tasks
+from goalsets.campaign.pages import README, fill_places
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.landscape import LANDSCAPE, has_landscape, keep_landscape
-from goalsets.runs.config import TrainConfig
-from goalsets.runs.presets import resolve
 from goalsets.runs.run import CONFIG, DATA, EVALUATIONS, Run, read_evaluations
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, Sweep
@@ -42,8 +40,6 @@ SWEEPS = (
 RESULTS, RUNS = Path("results"), Path("runs/results")
 PAGES = (README, Path("docs/evaluation.md"))
 """Pages that show tables of the report."""
-MINUTES = {"gcbc": 3, "gcdl": 4, "gcivl": 4, "gciql": 6, "crl": 6}
-"""About as long does a run take on one core at the preset, its evaluation included."""
 ROLLOUT = "cube-single-noisy-v0/gcdl-{}-*-s1"
 """Runs whose predicted distances along one rollout are recorded: the paper's figure."""
 
@@ -72,12 +68,7 @@ def _train(file: Path, patterns: Sequence[str]) -> None:
     sweep = read_sweep(str(file))
     wanted = [job for job in sweep.jobs() if job.fits(patterns)]
     todo = [job for job in wanted if not is_recorded(job, sweep)]
-    minutes = sum(MINUTES[j.config.learner] * _times_the_preset(j.config) for j in todo)
-    print(
-        f"{file}: {len(todo)} of {len(wanted)} runs to do, about {minutes / 60:.1f} hours of one "
-        "core.",
-        flush=True,
-    )
+    print(f"{file}: {len(todo)} of {len(wanted)} runs to do{_hours(todo)}.", flush=True)
     if todo:
         names = [job.name for job in todo]
         command = [sys.executable, "-m", "goalsets", "sweep", str(file), "-o", str(RUNS), "--only"]
@@ -94,8 +85,29 @@ def is_recorded(job: Job, sweep: Sweep, records: Path = RESULTS / "runs") -> boo
     return official and (not sweep.suites or any(r["kind"] == "suite" for r in last))
 
 
-def _times_the_preset(config: TrainConfig) -> float:
-    return config.steps / resolve(config.task, learner=config.learner).steps
+def _hours(todo: Sequence[Job]) -> str:
+    """About how long runs take, by what is recorded of their learners; nothing where unknown."""
+    seconds = [_seconds_a_sample(job.config.learner) for job in todo]
+    if not todo or None in seconds:
+        return ""
+    total = sum(
+        each * job.config.steps * job.config.batch_size
+        for each, job in zip(seconds, todo, strict=True)
+        if each is not None
+    )
+    return f", about {total / 3600:.1f} hours of training on one core"
+
+
+def _seconds_a_sample(learner: str) -> float | None:
+    """The median time that recorded runs of a learner took for one sample of a batch."""
+    found = [
+        record["training_seconds"] / (record["step"] * config["batch_size"])
+        for path in (RESULTS / "runs").glob(f"*/{learner}-*")
+        for config in [json.loads((path / CONFIG).read_text(encoding="utf-8"))]
+        for record in read_evaluations(path)[0]
+        if record.get("training_seconds") and record.get("step")
+    ]
+    return statistics.median(found) if found else None
 
 
 def _look_along_a_rollout() -> None:
@@ -150,7 +162,3 @@ def _what(record: Mapping[str, Any]) -> tuple[Any, ...]:
 def _without_empty_rows(table: str) -> str:
     """The table without rows that have no score yet; the report shows those as missing."""
     return "\n".join(line for line in table.split("\n") if "| — | — | — | — |" not in line)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """What the paper's eight tasks show here: results/tasks.md, from the tables of the report.
 
-    python tools/eight_tasks.py [RUN ...]
+    python -m goalsets.campaign.eight_tasks [RUN ...]
 
 Each row is one learner and budget on one task, trained under full-state goals (her-full), under the
 official question alone (her-task) and under goal sets (gs-blockwise). `make results` calls this.
@@ -17,12 +17,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from goalsets.report.published import PROTOCOL, published_tasks
+from goalsets.relabel.queries import DEFAULT_SCHEME
+from goalsets.report.published import FULL_STATE, ORACLE, PROTOCOL, published_tasks
 from goalsets.report.statistics import gain_interval
 from goalsets.runs.presets import resolve
 
 RESULTS = Path("results")
-SCHEMES = ("her-full", "her-task", "gs-blockwise")
+SCHEMES = (FULL_STATE, ORACLE, DEFAULT_SCHEME)
 NOTHING = 5.0
 """Percent under which a success is too rare to compare, and points of the paper's that are none."""
 
@@ -50,7 +51,7 @@ _FOOT = f"""
 - **too small a budget**: no scheme reaches 5 %.
 
 The paper: {PROTOCOL}. Made by `make results`, whose grids are in
-[sweeps](sweeps), and `python tools/eight_tasks.py`.
+[sweeps](sweeps), and `python -m goalsets.campaign.eight_tasks`.
 """
 
 _TRIED = """
@@ -79,7 +80,7 @@ def main(*runs: str) -> None:
             known[tuple(row[name] for name in _NAMES)] = row
     rows = sorted(known.values(), key=_place)
     with kept.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, _FIELDS, lineterminator="\n")
+        writer = csv.DictWriter(file, list[str](_FIELDS), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     tables = RESULTS / "report" / "tables"
@@ -152,7 +153,7 @@ def rows_of(main: Iterable[Row], paired: Iterable[Row]) -> list[str]:
     cells = {(r["task"], r["learner"], r["variant"], r["scheme"]): r for r in main}
     gains: dict[tuple[str, str, str, str], list[Row]] = {}
     for r in paired:
-        if r["predicate"] == "official goals" and r["baseline"] == "her-full":
+        if r["predicate"] == "official goals" and r["baseline"] == FULL_STATE:
             key = r["task"], r["learner"], r["variant"], r["scheme"]
             gains.setdefault(key, []).append(r)
     found: list[str] = []

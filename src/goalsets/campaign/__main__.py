@@ -1,0 +1,5 @@
+"""`python -m goalsets.campaign`: make our results."""
+
+from goalsets.campaign.results import main
+
+main()
