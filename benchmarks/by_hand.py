@@ -1,13 +1,15 @@
 """What we write by hand beside what a library does: `python -m benchmarks.by_hand [PART ...]`.
 
-The tree of a commit before the change and this one each get a process. They take turns at the same
-work on the same core, and count the processor's time, so that whatever else the machine does falls
-on both or on neither; a figure is the median over the turns of one time by the other. What we keep
-is measured beside what could be there instead. The design note "Less by hand" has the figures.
+The tree of the commit before a change and the one after it each get a process. They take turns at
+the same work on the same core, and count the processor's time, so that whatever else the machine
+does falls on both or on neither; a figure is the median over the turns of one time by the other.
+What we keep is measured beside what could be there instead. The design note "Less by hand" has the
+figures.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -28,8 +30,13 @@ from benchmarks.line import one_core
 from benchmarks.peak_memory import peak_kib
 from goalsets.learners.crl import contrast
 
-BEFORE = "6af33e3"
-"""The last commit that did all of this by hand."""
+CHANGES = {
+    "steps": ("6af33e3", "this tree"),
+    "faults": ("6af33e3", "e91536f", "this tree"),
+    "exports": ("5ffc53e", "this tree"),
+    "counting": ("5ffc53e", "this tree"),
+}
+"""By part, the last commit that did it by hand, and trees that do not."""
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 256
 
@@ -59,58 +66,104 @@ class Side:
 
 
 def main(parts: list[str]) -> None:
-    with tempfile.TemporaryDirectory() as place, one_core():
-        archive = ["git", "archive", BEFORE, "src", "benchmarks"]
-        tree = subprocess.run(archive, cwd=ROOT, stdout=subprocess.PIPE, check=True)
-        subprocess.run(["tar", "-x", "-C", place], input=tree.stdout, check=True)
-        before, after = Side(Path(place)), Side(ROOT)
-        print(f"times of this tree by those of {BEFORE}:")
-        for part in parts or PARTS:
-            for line in PARTS[part](before, after):
+    for part in parts or PARTS:
+        commits = CHANGES.get(part, ())
+        print(f"{part}: {', then '.join(commits) or 'this tree by what could be there instead'}")
+        with tempfile.TemporaryDirectory() as place, one_core():
+            trees = [_tree(commit, Path(place)) for commit in commits]
+            for line in PARTS[part](*trees):
                 print(f"  {line}", flush=True)
-        before.close()
-        after.close()
 
 
-def _steps(before: Side, after: Side) -> Iterator[str]:
+@contextlib.contextmanager
+def _sides(*trees: Path) -> Iterator[list[Side]]:
+    sides = [Side(tree) for tree in trees]
+    yield sides
+    for side in sides:
+        side.close()
+
+
+def _tree(commit: str, place: Path) -> Path:
+    """The source and the benchmarks of a commit; ours are where they are."""
+    if commit == "this tree":
+        return ROOT
+    (place / commit).mkdir()
+    archive = ["git", "archive", commit, "src", "benchmarks"]
+    packed = subprocess.run(archive, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
+    subprocess.run(["tar", "-x", "-C", str(place / commit)], input=packed, check=True)
+    return place / commit
+
+
+def _steps(*trees: Path) -> Iterator[str]:
     for learner in ("gcbc", "gcivl", "gciql", "gcdl", "crl"):
-        for batch in (256, 1024):
-            yield _turns(f"{learner}, batch {batch}: step", before, after, "step", learner, batch)
+        yield _median(f"{learner}, batch 1024: step", _fresh(trees, "step", learner, 1024))
     for learner in ("gcivl", "crl"):
-        yield _turns(f"{learner}, three seeds together", before, after, "together", learner)
+        yield _median(f"{learner}, three seeds together", _fresh(trees, "together", learner))
 
 
-def _exports(before: Side, after: Side) -> Iterator[str]:
-    for learner in ("gcbc", "gcdl", "gciql", "crl"):
-        for name, side in (("before", before), ("now", after)):
-            told = {key: f"{value:.4g}" for key, value in side.ask("export", learner).items()}
-            yield f"{learner}, exported {name}: " + ", ".join(f"{k} {v}" for k, v in told.items())
-        yield _turns(f"{learner}, one action exported", before, after, "act", learner)
-        if learner != "gcbc":
-            yield _turns(f"{learner}, one distance", before, after, "distance", learner)
+def _fresh(trees: tuple[Path, ...], *words: object) -> list[float]:
+    """In new processes, again and again: where memory happens to lie makes some faster."""
+    ratios = list[float]()
+    for _ in range(3):
+        with _sides(*trees) as (before, after):
+            ratios += _turns(before, after, *words, turns=7)
+    return ratios
 
 
-def _counting(before: Side, after: Side) -> Iterator[str]:
-    for name, side in (("before", before), ("now", after)):
-        costs = [side.ask("count") / side.ask("policy") for _ in range(15)]
-        yield f"counting an action {name}, of an action: {100 * median(costs):.2f} %"
+def _faults(*trees: Path) -> Iterator[str]:
+    for learner in ("gcdl", "crl"):
+        told = list[str]()
+        for tree in trees:
+            found = list[list[float]]()
+            for _ in range(3):
+                with _sides(tree) as (side,):
+                    found.append(side.ask("faults", learner))
+            count, share = (median(column) for column in zip(*found, strict=True))
+            told.append(f"{count:.0f} ({100 * share:.1f} % of the time is the system's)")
+        yield f"{learner}, page faults of a step: {', '.join(told)}"
 
 
-def _turns(what: str, before: Side, after: Side, *words: object, turns: int = 21) -> str:
-    """The ratio of two times; each begins half of the turns."""
+def _exports(*trees: Path) -> Iterator[str]:
+    with _sides(*trees) as (before, after):
+        for learner in ("gcbc", "gcdl", "gciql", "crl"):
+            for name, side in (("before", before), ("now", after)):
+                told = {key: f"{value:.4g}" for key, value in side.ask("export", learner).items()}
+                yield f"{learner}, exported {name}: " + ", ".join(
+                    f"{key} {value}" for key, value in told.items()
+                )
+            yield _median(f"{learner}, one action exported", _turns(before, after, "act", learner))
+            if learner != "gcbc":
+                ratios = _turns(before, after, "distance", learner)
+                yield _median(f"{learner}, one distance", ratios)
+
+
+def _counting(*trees: Path) -> Iterator[str]:
+    with _sides(*trees) as sides:
+        for name, side in zip(("before", "now"), sides, strict=True):
+            costs = [side.ask("count") / side.ask("policy") for _ in range(15)]
+            yield f"counting an action {name}, of an action: {100 * median(costs):.2f} %"
+
+
+def _turns(before: Side, after: Side, *words: object, turns: int = 21) -> list[float]:
+    """The ratios of two times; each begins half of the turns."""
     for side in (before, after):
+        side.ask(*words)
         side.ask(*words)
     ratios = list[float]()
     for turn in range(turns):
         order = (before, after) if turn % 2 else (after, before)
         seconds = {side: side.ask(*words) for side in order}
         ratios.append(seconds[after] / seconds[before])
-    ratios.sort()
-    spread = f"{ratios[turns // 4]:.3f} to {ratios[-1 - turns // 4]:.3f}"
+    return ratios
+
+
+def _median(what: str, ratios: list[float]) -> str:
+    ratios, quarter = sorted(ratios), len(ratios) // 4
+    spread = f"{ratios[quarter]:.3f} to {ratios[-1 - quarter]:.3f}"
     return f"{what}: {median(ratios):.3f} (half of the turns: {spread})"
 
 
-def _kept(*_: Side) -> Iterator[str]:
+def _kept() -> Iterator[str]:
     torch.set_num_threads(1)
     x, w, b = torch.randn(2, 1024, WIDTH), torch.randn(2, 1, WIDTH), torch.zeros(2, 1, 1)
     product = _forward_and_back(lambda x, w: torch.baddbmm(b, x, w.mT), x, w)
@@ -168,7 +221,13 @@ def _seconds(act: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-PARTS = {"steps": _steps, "exports": _exports, "counting": _counting, "kept": _kept}
+PARTS = {
+    "steps": _steps,
+    "faults": _faults,
+    "exports": _exports,
+    "counting": _counting,
+    "kept": _kept,
+}
 
 if __name__ == "__main__":
     main(sys.argv[1:])

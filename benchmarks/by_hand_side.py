@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import resource
 import sys
 import tempfile
 import time
@@ -20,7 +21,6 @@ import torch
 from benchmarks import export, learners
 from benchmarks.rollout import untrained
 from goalsets.export import export_onnx
-from goalsets.policy import Policy
 from goalsets.runtime import load
 from goalsets.serve.metrics import Metrics
 from goalsets.train.together import Stack
@@ -35,6 +35,18 @@ def step(learner: str, batch: int) -> float:
     return seconds(make_trainer(learner, batch).step)
 
 
+def faults(learner: str) -> tuple[float, float]:
+    """Page faults of a step, and the share of its time that the system takes."""
+    trainer, count = make_trainer(learner, 1024), 10
+    trainer.step()
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    for _ in range(count):
+        trainer.step()
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    system, user = after.ru_stime - before.ru_stime, after.ru_utime - before.ru_utime
+    return (after.ru_minflt - before.ru_minflt) / count, system / (system + user)
+
+
 def together(learner: str) -> float:
     return seconds(make_stack(learner).step)
 
@@ -45,12 +57,18 @@ def make_stack(learner: str) -> Stack:
 
 
 @functools.cache
-def exported(learner: str) -> tuple[Any, float]:
+def make_run(learner: str) -> Any:
     own = Path(place.name) / learner
     own.mkdir()
-    run = export.Run.open(untrained(own, learner=learner))
+    return export.Run.open(untrained(own, learner=learner))
+
+
+@functools.cache
+def exported(learner: str) -> tuple[Any, float]:
     done: list[Any] = []
-    taken = seconds(lambda: done.append(export_onnx(run, own / "policy.onnx")))
+    file = Path(place.name) / f"{learner}.onnx"
+    run = make_run(learner)
+    taken = seconds(lambda: done.append(export_onnx(run, file)))
     return done[0], taken
 
 
@@ -82,9 +100,13 @@ def count() -> float:
 
 
 def policy() -> float:
-    learner = make_trainer("gcbc", 256).learner
-    policy = Policy(learner, learners.TASK.layout, learners.unit_normaliser())
-    return typical(lambda row: policy.act(states[row], states[0], export.QUERY))
+    trained = make_policy()
+    return typical(lambda row: trained.act(states[row], states[0], export.QUERY))
+
+
+@functools.cache
+def make_policy() -> Any:
+    return make_run("gcbc").load()[0]
 
 
 def typical(call: Callable[[int], object]) -> float:
@@ -99,7 +121,7 @@ def seconds(act: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-ANSWERS = {f.__name__: f for f in (step, together, act, distance, count, policy)}
+ANSWERS = {f.__name__: f for f in (step, faults, together, act, distance, count, policy)}
 ANSWERS["export"] = export_figures
 
 for line in sys.stdin:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import os
+import platform
+import resource
 import signal
 import subprocess
 import sys
@@ -26,7 +28,7 @@ from goalsets.runs.frame import Frame
 from goalsets.runs.weights import CHECKPOINT, WeightsError
 from goalsets.train.build import draw_bank, make_sampler
 from goalsets.train.log import METRICS, CsvLog
-from goalsets.train.loop import DivergedError, Trainer
+from goalsets.train.loop import DivergedError, Trainer, keep_freed_memory
 from goalsets.train.session import check_device
 
 
@@ -244,3 +246,17 @@ def test_a_learner_leaves_no_tensor_behind_when_it_moves(learner: str, fill: str
 def test_a_device_that_is_not_there_is_named() -> None:
     with pytest.raises(GoalsetsError, match="there is no device 'gpu9' to train on here"):
         check_device("gpu9")
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other libraries have other ways")
+def test_memory_that_a_step_frees_is_there_for_the_next() -> None:
+    def take_and_free() -> None:
+        for _ in range(10):
+            [torch.ones(1 << 19) for _ in range(20)]  # two megabytes each, as activations have
+
+    keep_freed_memory()
+    take_and_free()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    take_and_free()
+    # Given back, the twenty would come again in ten thousand pages of each of ten rounds.
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 5_000

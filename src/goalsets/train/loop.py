@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -28,6 +30,22 @@ class DivergedError(GoalsetsError):
 
 class StoppedError(GoalsetsError):
     """Somebody asked to stop; the checkpoint is of the last step that was taken."""
+
+
+_KEPT, _SMALL = 256 << 20, 32 << 20
+"""Bytes that stay with the process when they are free, and that a tensor may have to share them."""
+
+
+def keep_freed_memory() -> None:
+    """Have memory that a step frees be there for the next one, where the C library is GNU's.
+
+    By itself it gives the end of its heap back to the system as soon as a few megabytes are free
+    there, and every step of autograd pays for getting them again, in page faults.
+    """
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another library, or none
+        library = ctypes.CDLL(None)
+        library.mallopt(-1, _KEPT)  # M_TRIM_THRESHOLD
+        library.mallopt(-3, _SMALL)  # M_MMAP_THRESHOLD
 
 
 class Trainer:
@@ -59,6 +77,7 @@ class Trainer:
         held_out: Batch[Arrays] | None = None,
     ) -> None:
         """Create the optimiser and, where there is a checkpoint, go back to it."""
+        keep_freed_memory()
         self.config, self.learner, self.sampler = config, learner.to(device), sampler
         self.device = device
         self.directory, self.logs = directory, logs
