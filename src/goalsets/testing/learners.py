@@ -262,9 +262,9 @@ CHECKS: tuple[Callable[[str], None], ...] = (
     check_gradients,
     check_parameter_groups,
     check_steps,
+    check_decisions,
     check_saving,
     check_one_as_many,
-    check_decisions,
     check_other_question,
     check_distance,
 )

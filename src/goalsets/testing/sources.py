@@ -50,16 +50,26 @@ def check_settings(kind: type) -> None:
     who = kind.__name__
     assert dataclasses.is_dataclass(kind), f"{who} must be a dataclass: its fields are settings."
     assert kind.__dataclass_params__.frozen, f"{who} must be frozen: @dataclass(frozen=True)."  # pyright: ignore[reportAttributeAccessIssue]
-    assert kind.__doc__ and not kind.__doc__.startswith(f"{who}("), (
+    told = inspect.getdoc(kind)
+    assert told and not told.startswith(f"{who}("), (
         f"{who} needs a docstring that says what it reads: the help shows it."
     )
-    lines = inspect.getsource(kind).splitlines()
     for field in dataclasses.fields(kind):
         if field.init:
-            starts = [n for n, line in enumerate(lines) if line.startswith(f"    {field.name}:")]
-            assert starts and any(
-                line.startswith('    """') for line in _following(lines, starts[0])
-            ), f"{who}.{field.name} needs a docstring on the next line: the help shows it."
+            # A setting may be inherited: its docstring is where it is declared.
+            owner = next(
+                c for c in kind.__mro__ if field.name in vars(c).get("__annotations__", ())
+            )
+            assert _is_explained(owner, field.name), (
+                f"{who}.{field.name} needs a docstring on the next line: the help shows it."
+            )
+
+
+def _is_explained(owner: type, name: str) -> bool:
+    """Whether a docstring stands under a setting."""
+    lines = inspect.getsource(owner).splitlines()
+    starts = [n for n, line in enumerate(lines) if line.startswith(f"    {name}:")]
+    return bool(starts) and any(line.startswith('    """') for line in _following(lines, starts[0]))
 
 
 def _following(lines: list[str], start: int) -> Iterator[str]:
