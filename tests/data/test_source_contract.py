@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import fields, is_dataclass
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from goalsets.core import GoalsetsError
 from goalsets.data.sources import SOURCES, Hdf5, LeRobot, Minari, MissingExtraError, Notices
 from goalsets.data.sources.base import SourceError, check_split, make_episode, natural
+from goalsets.testing.sources import check_settings
 
 EXTRAS = ("h5py", "minari", "pyarrow", "huggingface_hub", "ogbench", "torch")
 
@@ -32,16 +32,7 @@ def test_importing_the_sources_imports_no_extra():
 
 @pytest.mark.parametrize("name", list(SOURCES))
 def test_a_source_is_a_frozen_dataclass_with_a_docstring_under_each_setting(name):
-    source = SOURCES[name]
-    assert is_dataclass(source)
-    assert source.__dataclass_params__.frozen
-    assert source.__doc__
-    text = sys.modules[source.__module__].__loader__.get_source(source.__module__)
-    body = text.partition(f"class {source.__name__}")[2].splitlines()
-    for field in fields(source):
-        if field.init:
-            at = next(i for i, line in enumerate(body) if line.startswith(f"    {field.name}:"))
-            assert body[at + 1].startswith('    """'), field.name
+    check_settings(SOURCES[name])
 
 
 @pytest.mark.parametrize(

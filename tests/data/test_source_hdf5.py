@@ -7,6 +7,7 @@ import pytest
 
 from goalsets.data.flatten import FieldSpec
 from goalsets.data.sources import Hdf5, SourceError
+from goalsets.testing import check_source
 
 h5py = pytest.importorskip("h5py")
 
@@ -79,6 +80,7 @@ def test_robomimic_episodes_come_back_in_natural_order(robomimic):
 
 def test_robomimic_masks_are_the_splits(robomimic):
     source = Hdf5(robomimic)
+    check_source(source)
     assert source.has_validation
     assert [len(e) for e in source.episodes()] == [3, 1, 4]
     assert [len(e) for e in source.episodes("validation")] == [6]

@@ -10,6 +10,7 @@ import pytest
 from goalsets.data.flatten import FieldSpec
 from goalsets.data.sources import LeRobot, SourceError
 from goalsets.data.sources.lerobot_meta import coordinate_names
+from goalsets.testing import check_source
 from tests.data.lerobot_files import (
     FILES,
     INFO,
@@ -39,6 +40,7 @@ def expected(keys):
 @pytest.mark.parametrize("fixed", [True, False])
 def test_episodes_come_back_however_the_files_are_cut(tmp_path, cuts, fixed):
     source = LeRobot(str(write(tmp_path / "d", make_columns(), cuts, fixed)))
+    check_source(source)
     keys = ("observation.environment_state", "observation.phase", "observation.state")
     episodes = list(source.episodes())
     for episode, (states, actions) in zip(episodes, expected(keys), strict=True):

@@ -11,6 +11,7 @@ import pytest
 
 from goalsets.data.flatten import FieldSpec
 from goalsets.data.sources import Minari, SourceError
+from goalsets.testing import check_source
 
 minari = pytest.importorskip("minari")
 h5py = pytest.importorskip("h5py")
@@ -122,6 +123,7 @@ def vector(state, order):
 @pytest.mark.parametrize("order", [(), ("mode", "arm.pos"), ("arm.pos", "arm.grip", "mode")])
 def test_dictionaries_come_back_in_the_declared_order(recorded, order):
     source = Minari(IDS["dict"], observations=order)
+    check_source(source)
     keys = order or ("arm.grip", "arm.pos", "mode")
     sizes = {"arm.pos": 3, "arm.grip": 1, "mode": 1}
     assert source.fields() == tuple(FieldSpec(key, sizes[key]) for key in keys)

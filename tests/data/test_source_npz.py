@@ -7,6 +7,7 @@ import pytest
 
 from goalsets.data.flatten import FieldSpec
 from goalsets.data.sources import Npz, SourceError
+from goalsets.testing import check_source
 
 LENGTHS = (3, 1, 5)
 
@@ -71,6 +72,7 @@ def test_ogbench_rows_come_back(tmp_path):
 
 def test_d4rl_rows_with_next_observations_come_back_whole(tmp_path):
     source = Npz(save(tmp_path / "log.npz", d4rl_arrays(make_log())))
+    check_source(source)
     assert_same(source.episodes(), make_log())
     assert list(source.notices) == []
 

@@ -8,6 +8,7 @@ import pytest
 from goalsets.data.flatten import FieldSpec
 from goalsets.data.sources import OGBench, SourceError
 from goalsets.data.sources import ogbench as module
+from goalsets.testing import check_source
 
 NAME = "scene-play-v0"
 
@@ -18,7 +19,7 @@ def write(path, lengths, seed=0):
     rows = sum(lengths) + len(lengths)
     np.savez_compressed(
         path,
-        observations=rng.normal(size=(rows, 5)).astype(np.float32),
+        observations=rng.normal(size=(rows, 40)).astype(np.float32),
         actions=rng.normal(size=(rows, 2)).astype(np.float32),
         terminals=np.concatenate([np.eye(t + 1)[-1] for t in lengths]).astype(bool),
         qpos=rng.normal(size=(rows, 4)),
@@ -54,9 +55,10 @@ def test_transitions_are_those_of_ogbench(source, tmp_path, split, file):
 
 
 def test_it_says_what_it_reads(source, tmp_path):
+    check_source(source)
     assert [len(e) for e in source.episodes()] == [4, 1, 7]
     assert source.has_validation
-    assert source.fields() == (FieldSpec("", 5),)
+    assert source.fields() == (FieldSpec("", 40),)
     assert source.describe() == f"OGBench data set {NAME} ({tmp_path / NAME}.npz)"
     assert list(source.notices) == []
 

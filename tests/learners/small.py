@@ -5,45 +5,17 @@ from __future__ import annotations
 import torch
 from torch.nn import functional as F
 
-from goalsets.condition import GoalSetConditioner
-from goalsets.learners import LEARNERS, Batch, BatchSpec, Goals, Learner, Problem
+from goalsets.learners import Batch, BatchSpec, Learner
+from goalsets.testing import learners
+from goalsets.testing.learners import ACTIONS, DIM, HORIZON, SIZE, batch_for
+from goalsets.testing.learners import make_learner as make
 
-DIM, ACTIONS, SIZE, HORIZON = 6, 2, 32, 50
+__all__ = ["ACTIONS", "DIM", "HORIZON", "SIZE", "alone", "batch_for", "make", "make_batch"]
 
 
 def make_batch(seed: int = 0, spec: BatchSpec | None = None) -> Batch[torch.Tensor]:
-    """Random transitions as a learner asks for them; by default goals for a value and an actor."""
-    torch.manual_seed(seed)
-    spec = spec or Learner.batch_spec(None)
-
-    def goals(labels: bool) -> Goals[torch.Tensor]:
-        steps = torch.randint(-1, 20, (SIZE,))
-        told = (torch.rand(SIZE) < 0.2, torch.rand(SIZE) < 0.2) if labels else None
-        return Goals(torch.randn(SIZE, DIM), torch.rand(SIZE, DIM) < 0.6, steps, told)
-
-    several = () if spec.actions == 1 else (spec.actions,)
-    return Batch(
-        states=torch.randn(SIZE, DIM),
-        actions=torch.randn(SIZE, *several, ACTIONS),
-        next_states=torch.randn(SIZE, DIM),
-        goals={name: goals(mixture.labels) for name, mixture in spec.goals.items()},
-        later={k: torch.randn(SIZE, DIM) for k in spec.later},
-        taken=torch.rand(SIZE, *several) < 0.9 if several else None,
-    )
-
-
-def batch_for(learner: Learner, seed: int = 0) -> Batch[torch.Tensor]:
-    """Random transitions as this learner asks for them."""
-    return make_batch(seed, learner.batch_spec(learner.config))
-
-
-def make(name: str, **settings: object) -> Learner:
-    torch.manual_seed(1)
-    kind = LEARNERS[name]
-    problem = Problem(
-        DIM, ACTIONS, HORIZON, torch.full((ACTIONS,), -1.5), torch.full((ACTIONS,), 1.5)
-    )
-    return kind(problem, GoalSetConditioner(DIM), kind.Config(**settings))
+    """Random transitions as asked for; by default goals for a value and an actor."""
+    return learners.make_batch(spec or Learner.batch_spec(None), seed)
 
 
 def alone(net: torch.nn.Module, member: int, x: torch.Tensor, z: torch.Tensor) -> torch.Tensor:

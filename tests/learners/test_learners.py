@@ -2,113 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+
 import pytest
 import torch
 
-from goalsets.condition import GoalSetConditioner
 from goalsets.learners import LEARNERS, TARGET, Learner
-from tests.learners.small import ACTIONS, DIM, SIZE, alone, batch_for, make, make_batch
+from goalsets.testing.learners import CHECKS
+from tests.learners.small import SIZE, alone, make, make_batch
 
 
-def asked_of(learner: Learner, seed: int = 5) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """States, goals and masks to ask a learner with."""
-    rng = np.random.default_rng(seed)
-    states, goals = rng.standard_normal((2, SIZE, DIM)).astype(np.float32)
-    masks = rng.random((SIZE, DIM)) < 0.6
-    masks[:, 0] = True
-    return states, goals, masks
-
-
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", LEARNERS)
-def test_losses_are_finite_and_gradients_reach_everything(name: str) -> None:
-    learner = make(name)
-    loss, metrics = learner.losses(batch_for(learner))
-    loss.backward()
-    assert loss.isfinite()
-    assert all(value.isfinite() and not value.requires_grad for value in metrics.values())
-    for parameter_name, parameter in learner.named_parameters():
-        if parameter.requires_grad:
-            assert parameter.grad is not None, f"no gradient reaches {parameter_name}"
-            assert parameter.grad.abs().sum() > 0, f"the gradient of {parameter_name} is zero"
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_every_trained_parameter_is_optimised_once(name: str) -> None:
-    learner = make(name)
-    grouped = [id(p) for group in learner.parameter_groups() for p in group.parameters]
-    assert len(grouped) == len(set(grouped))
-    assert set(grouped) == {id(p) for p in learner.parameters() if p.requires_grad}
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_saving_and_loading_gives_equal_actions(name: str) -> None:
-    learner = make(name)
-    torch.manual_seed(99)
-    other = LEARNERS[name](learner.problem, GoalSetConditioner(DIM), learner.config)
-    other.load_state_dict(learner.state_dict())
-    for each in (learner, other):
-        each.prepare()
-    asked = asked_of(learner)
-    assert (learner.act(*asked) == other.act(*asked)).all()
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_one_state_is_answered_as_many_are(name: str) -> None:
-    learner = make(name)
-    learner.prepare()
-    asked = asked_of(learner)
-    many = learner.act(*asked, memory=learner.reset())
-    assert many.shape == (SIZE, ACTIONS)
-    assert np.isfinite(many).all()
-    for row in range(5):
-        alone = learner.act(*(part[row] for part in asked), memory=learner.reset())
-        np.testing.assert_allclose(alone, many[row], rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_decisions_are_as_many_actions_as_declared(name: str) -> None:
-    learner = make(name)
-    learner.prepare()
-    tensors = [torch.from_numpy(part) for part in asked_of(learner)]
-    decided = learner.decide(*tensors)
-    chunk = () if learner.chunk == 1 else (learner.chunk,)
-    assert decided.shape == (SIZE, *chunk, ACTIONS)
-    assert 1 <= learner.executed <= learner.chunk
-    assert (decided == learner.decide(*tensors)).all(), "without a generator nothing is drawn"
-    assert (learner.reset() is None) == (learner.chunk == 1)
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_another_question_gets_another_action_at_once(name: str) -> None:
-    """Whatever was decided before: a memory must not outlive its question."""
-    learner = make(name)
-    learner.prepare()
-    states, goals, masks = asked_of(learner)
-    memory = learner.reset()
-    learner.act(states, goals, masks, memory=memory)
-    fresh = learner.act(states, goals[::-1].copy(), masks)
-    np.testing.assert_array_equal(
-        learner.act(states, goals[::-1].copy(), masks, memory=memory), fresh
-    )
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_a_distance_is_a_number_for_each_state_and_follows_the_goal(name: str) -> None:
-    """Learners that tell none declare no unit."""
-    learner = make(name)
-    learner.prepare()
-    states, goals, masks = (torch.from_numpy(part) for part in asked_of(learner))
-    if learner.distance_unit is None:
-        with pytest.raises(NotImplementedError, match="declares no distance_unit"):
-            learner.distance(states, goals, masks)
-        return
-    first = learner.distance(states, goals, masks)
-    assert first.shape == (SIZE,)
-    assert first.isfinite().all()
-    assert (first != learner.distance(states, goals.flip(0), masks)).any()
-    alone = learner.distance(states[3:4], goals[3:4], masks[3:4])
-    torch.testing.assert_close(alone, first[3:4], rtol=1e-4, atol=1e-4)
+def test_contract(name: str, check: Callable[[str], None]) -> None:
+    check(name)
 
 
 def targets_of(learner: Learner) -> list[str]:

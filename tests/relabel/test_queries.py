@@ -12,12 +12,13 @@ from goalsets.relabel.queries import (
     Blockwise,
     Full,
     Mixture,
-    QueryDistribution,
     Semantic,
     Task,
     Uniform,
     random_subsets,
 )
+from goalsets.testing import check_query_distribution
+from goalsets.testing.queries import DRAWS
 
 LAYOUTS = {
     "cube": cube_layout(1),
@@ -27,32 +28,14 @@ LAYOUTS = {
     "one coordinate": StateLayout(1, [Group("x", (0,))], task="x"),
     "wide": StateLayout(300, [Group("x", (0, 299)), Group("y", range(7, 19))], task="y"),
 }
-DISTRIBUTIONS: dict[str, QueryDistribution] = {
-    **{name: make() for name, make in QUERY_DISTRIBUTIONS.items()},
-    "mixture": Mixture([(Blockwise(), 1.0), (Semantic(), 2.0), (Task(), 1.0)]),
-}
-DRAWS = 40_000
-
-combinations = pytest.mark.parametrize(
-    ("distribution", "layout"),
-    [(d, y) for d in DISTRIBUTIONS.values() for y in LAYOUTS.values()],
-    ids=[f"{d}-{y}" for d in DISTRIBUTIONS for y in LAYOUTS],
-)
+MIXTURE = Mixture([(Blockwise(), 1.0), (Semantic(), 2.0), (Task(), 1.0)])
+DISTRIBUTIONS: list[str | Mixture] = [*QUERY_DISTRIBUTIONS, MIXTURE]
 
 
-@combinations
-def test_contract(distribution: QueryDistribution, layout: StateLayout) -> None:
-    masks = distribution.sample(layout, DRAWS, np.random.default_rng(0))
-    assert masks.shape == (DRAWS, layout.dim)
-    assert masks.dtype == np.bool_
-    assert masks.any(axis=1).all(), "an empty query was drawn"
-    again = distribution.sample(layout, DRAWS, np.random.default_rng(0))
-    assert (masks == again).all(), "the same seed gave other queries"
-    declared = distribution.marginals(layout)
-    # Five standard errors of a share: about one false alarm in a million coordinates.
-    error = 5 * np.sqrt(declared * (1 - declared) / DRAWS) + 1e-12
-    assert (np.abs(masks.mean(axis=0) - declared) <= error).all()
-    assert distribution.sample(layout, 0, np.random.default_rng(0)).shape == (0, layout.dim)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS, ids=lambda d: d if d != MIXTURE else "mix")
+def test_contract(distribution: str | Mixture, layout: str) -> None:
+    check_query_distribution(distribution, LAYOUTS[layout])
 
 
 def test_full_and_task_are_fixed() -> None:

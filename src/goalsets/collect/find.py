@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from goalsets.collect.recipes import RECIPES
 from goalsets.core import GoalsetsError
 from goalsets.data.paths import data_dir
 from goalsets.data.store import INDEX, Store
@@ -40,10 +41,19 @@ def find_store(
         raise GoalsetsError(
             f"there is no data for {task} in {path}. 'goalsets train {task}' makes it."
         )
-    raise GoalsetsError(
-        f"there is no data for {task} in {path}. Make it on the spot:\n"
-        f"  goalsets data collect {task}\n  goalsets data import ogbench {task}\n"
-        "or name a store with --data."
+    raise GoalsetsError(f"there is no data for {task} in {path}. {_ways(task, path)}")
+
+
+def _ways(task: str, path: Path) -> str:
+    """How to come by the data of a task."""
+    ways = [f"  goalsets data collect {task}"] if task in RECIPES else []
+    if task in TASKS and TASKS[task].published:
+        ways.append(f"  goalsets data import ogbench {task}")
+    if ways:
+        return "\n".join(["Make it on the spot:", *ways, "or name a store with --data."])
+    return (
+        f"Import a log of it: 'goalsets data import SOURCE LOG --output {path}' ('goalsets data "
+        "import --help' lists the sources). Or name a store with --data."
     )
 
 

@@ -6,7 +6,8 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from goalsets.condition import Fill
 from goalsets.core import GoalsetsError
@@ -104,13 +105,29 @@ def _check_settings(learner: str, settings: Mapping[str, Any]) -> None:
         if name not in types:
             known = ", ".join(types) or "none"
             raise GoalsetsError(f"{learner} has no setting {name!r}; it has: {known}.")
-        wanted = types[name]
-        if get_origin(wanted) is Literal:
-            fits, expected = value in get_args(wanted), " or ".join(map(repr, get_args(wanted)))
-        elif wanted is float:
-            fits = isinstance(value, int | float) and not isinstance(value, bool)
-            expected = "a number"
-        else:
-            fits, expected = type(value) is wanted, f"a value of type {wanted.__name__}"
-        if not fits:
+        if not _fits(value, types[name]):
+            expected = " or ".join(_told(types[name]))
             raise GoalsetsError(f"{learner}'s {name} needs {expected}, got {value!r}.")
+
+
+def _fits(value: object, wanted: Any) -> bool:  # noqa: ANN401 - a type, as an annotation says it
+    if get_origin(wanted) in (Union, UnionType):
+        return any(_fits(value, each) for each in get_args(wanted))
+    if get_origin(wanted) is Literal:
+        return value in get_args(wanted)
+    if wanted is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    # A configuration is a JSON file: of a list, only that it is one can be seen here.
+    plain = get_origin(wanted) or wanted
+    return wanted is Any or type(value) is plain or (plain is tuple and type(value) is list)
+
+
+def _told(wanted: Any) -> list[str]:  # noqa: ANN401 - as above
+    """What a type takes, for people."""
+    if get_origin(wanted) in (Union, UnionType):
+        return [text for each in get_args(wanted) for text in _told(each)]
+    if get_origin(wanted) is Literal:
+        return [repr(choice) for choice in get_args(wanted)]
+    if wanted in (float, NoneType):
+        return ["a number" if wanted is float else "null"]
+    return [f"a value of type {getattr(get_origin(wanted) or wanted, '__name__', wanted)}"]
