@@ -207,3 +207,54 @@ def test_all_of_them_as_an_installed_package(place: Path) -> None:
         done = goalsets(*words, *SHORT.get(words[0], "").split(), cwd=place, path=site)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
     assert plugins_of(place / "runs" / "all") == [package]
+
+
+# --- Inside the package, and for long -------------------------------------------------------------
+
+ROOMS = {
+    "learner": "learners",
+    "queries": "relabel/queries",
+    "task": "envs/tasks",
+    "source": "data/sources",
+}
+
+
+def test_inside_the_package_a_file_is_enough(place: Path) -> None:
+    """Each template as a file of a copy of the package: it is known because it is there."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    copy = place / "copy" / "goalsets"
+    shutil.copytree(ROOT / "src" / "goalsets", copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in TEMPLATES:
+        assert f"`{ROOMS[path.stem]}/x.py`" in text
+        shutil.copy(path, copy / ROOMS[path.stem] / f"my_{path.name}")
+    for line in (
+        "train steer-v0 --learner huber --scheme gs-one-group --output runs/all",
+        "data import csv logs",
+    ):
+        words = shlex.split(line)
+        done = goalsets(*words, *SHORT.get(words[0], "").split(), cwd=place, path=copy.parent)
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+    assert "plugins" not in json.loads((place / "runs" / "all" / "config.json").read_text())
+
+
+LEARNS = """
+import goalsets
+from tests.tabletop import official, predicate, train
+
+for plugin in ("my_learner.py", "my_queries.py"):
+    goalsets.load_plugin(plugin)
+policy = train("huber", "gs-one-group").policy
+print(official(policy), predicate(policy, "ee_pos"))
+"""
+
+
+@pytest.mark.slow
+def test_the_templates_learn(place: Path) -> None:
+    for path in TEMPLATES:
+        shutil.copy(path, place / f"my_{path.name}")
+    done = run_python("-c", LEARNS, cwd=place, path=ROOT)
+    assert [float(word) >= 0.9 for word in done.stdout.split()] == [True, True], done
+    for line in ("train steer-v0 --output runs/steer --evaluate never", "eval runs/steer"):
+        done = goalsets(*line.split(), "--plugin", "my_task.py", cwd=place)
+        assert done.returncode == 0, done.stderr
+    assert int(re.search(r"success (\d+) %", done.stdout)[1]) >= 90, done.stdout
