@@ -16,7 +16,7 @@ import contextlib
 import functools
 import io
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -57,13 +57,14 @@ GRIPPER, BLOCK, RELATIVE, FINGERS, TURNED = (
 )
 
 GOALS: dict[str, Callable[[float, float], bool]] = {
-    "near, on the table": lambda up, away: up == 0 and 0.07 < away < 0.15,
-    "far, on the table": lambda up, away: up == 0 and away > 0.2,
-    "low, in the air": lambda up, away: 0.07 < up < 0.2,
-    "high, in the air": lambda up, away: up > 0.25,
-    "any, as Fetch draws them": lambda up, away: away > 0.05 or up > 0.05,
+    "near on the table": lambda up, away: up == 0 and 0.07 < away < 0.15,
+    "far on the table": lambda up, away: up == 0 and away > 0.2,
+    "low in the air": lambda up, _: 0.07 < up < 0.2,
+    "high in the air": lambda up, _: up > 0.25,
+    "anywhere": lambda up, away: away > 0.05 or up > 0.05,
 }
-"""Official goals: of the places that the environment draws, those so far up and away from the block."""
+"""Official goals: of the places that the environment draws, those so far up, and away from the
+block."""
 
 
 class FetchAdapter(Adapter):
@@ -109,6 +110,12 @@ class FetchAdapter(Adapter):
         data.joint("object0:joint").qpos[:] = [*state[BLOCK], *turned]
         mujoco.mj_forward(model, data)
 
+    def follow(self, state: np.ndarray, moved: Collection[str]) -> np.ndarray:
+        """What is seen from the gripper follows from where both are."""
+        settled = state.copy()
+        settled[RELATIVE] = state[BLOCK] - state[GRIPPER]
+        return settled
+
     def show_goal(self, goal: np.ndarray, query: Query) -> None:
         """Move the red mark, and hide it where nobody asked for the block's place."""
         asked = "object_pos" in {term.name for term in query.terms}
@@ -125,13 +132,13 @@ class FetchAdapter(Adapter):
         joint.qvel[:2] += np.cos(angle), np.sin(angle)
 
 
-# --- Data: a player that looks at the state, has a task in mind, and is noisy -----------------------
+# --- Data: a player that looks at the state, has a place in mind, and is noisy -------------------
 
 
-def act(state: np.ndarray, place: np.ndarray, carries: bool) -> np.ndarray:
-    """What brings the block, or else the open gripper, towards a place."""
+def act(state: np.ndarray, place: np.ndarray, carries: bool, opens: bool) -> np.ndarray:
+    """What brings the block, or else the gripper alone, towards a place."""
     if not carries:
-        return _towards(place - state[GRIPPER], opens=True)
+        return _towards(place - state[GRIPPER], opens)
     path = state[RELATIVE].copy()
     if np.linalg.norm(path) > 0.02:  # fetch it from above
         path[2] += 0.1 if np.linalg.norm(path[:2]) > 0.02 else 0.0
@@ -148,15 +155,15 @@ def _towards(path: np.ndarray, opens: bool) -> np.ndarray:
 
 
 def play(task: Task, episodes: int, seed: int) -> list[Episode]:
-    """Make episodes. The noise is no blemish: it is how the way back to the way is recorded."""
+    """Make episodes. The noise is no blemish: pushed off its way, it records how to return."""
     world, rng = task.open(), np.random.default_rng(seed)
     made: list[Episode] = []
     for number in range(episodes):
         place = world.start(len(GOALS), 1_000_000 * (seed + 1) + number).goal[BLOCK]
-        carries, noise, held = rng.random() < 0.8, rng.uniform(0.0, 0.4), 0
+        (carries, opens), noise, held = rng.random(2) < 0.6, rng.uniform(0.0, 0.4), 0
         states, actions = [world.observation], []
         while len(actions) < task.horizon:
-            action = act(states[-1], place, carries) + noise * rng.standard_normal(4)
+            action = act(states[-1], place, carries, opens) + noise * rng.standard_normal(4)
             if rng.random() < 0.05:
                 action = rng.uniform(-1, 1, 4)
             actions.append(np.clip(action, -1, 1).astype(np.float32))
@@ -164,7 +171,7 @@ def play(task: Task, episodes: int, seed: int) -> list[Episode]:
             held += _far(states[-1][BLOCK if carries else GRIPPER], place) < 0.03
             if held > 10:  # long enough: now something else
                 place = world.inner._sample_goal()
-                carries, held = rng.random() < 0.5, 0
+                (carries, opens), held = rng.random(2) < 0.6, 0
         made.append(Episode(np.stack(states), np.stack(actions)))
     world.close()
     return made
@@ -174,7 +181,7 @@ def _far(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.linalg.norm(a - b))
 
 
-# --- The task ---------------------------------------------------------------------------------------
+# --- The task -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -220,6 +227,7 @@ TASKS.add(
         domain="Manipulation",
         scene=Scene(
             bounds=((1.05, 0.45, 0.42), (1.55, 1.05, 0.9)),
+            grips=(("block", "object_pos"), ("gripper", "gripper_pos")),
             shows=((r"object0$", ("object_",)), (r"robot0:", ("gripper_", "finger"))),
         ),
     ),
