@@ -7,7 +7,7 @@ how to make data. Nothing in goalsets knows of it; every command does, with `--p
     pip install gymnasium-robotics
     goalsets tasks check fetch-pick-v0 --plugin examples/plugins/fetch.py
     goalsets train fetch-pick-v0 --plugin examples/plugins/fetch.py --output runs/fetch
-    goalsets ask runs/fetch "gripper_pos & fingers" --plugin examples/plugins/fetch.py
+    goalsets ask runs/fetch --query "gripper_pos & fingers" --plugin examples/plugins/fetch.py
 """
 
 from __future__ import annotations
@@ -63,8 +63,7 @@ GOALS: dict[str, Callable[[float, float], bool]] = {
     "high in the air": lambda up, _: up > 0.25,
     "anywhere": lambda up, away: away > 0.05 or up > 0.05,
 }
-"""Official goals: of the places that the environment draws, those so far up, and away from the
-block."""
+"""Official goals: of the places that the environment draws, those so far up, and so far away."""
 
 
 class FetchAdapter(Adapter):
@@ -111,9 +110,12 @@ class FetchAdapter(Adapter):
         mujoco.mj_forward(model, data)
 
     def follow(self, state: np.ndarray, moved: Collection[str]) -> np.ndarray:
-        """What is seen from the gripper follows from where both are."""
+        """What is seen from the gripper follows from where both are, or the other way round."""
         settled = state.copy()
-        settled[RELATIVE] = state[BLOCK] - state[GRIPPER]
+        if "object_rel" not in moved:
+            settled[RELATIVE] = state[BLOCK] - state[GRIPPER]
+        elif "object_pos" not in moved:
+            settled[BLOCK] = state[GRIPPER] + state[RELATIVE]
         return settled
 
     def show_goal(self, goal: np.ndarray, query: Query) -> None:

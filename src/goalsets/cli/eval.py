@@ -15,7 +15,7 @@ def eval_(
     episodes: int = 10,
     workers: int | None = None,
 ) -> None:
-    """Evaluate a run on the five official goals of its task, judged by the environment itself.
+    """Evaluate a run on the official goals of its task, judged by the environment itself.
 
     Every run of a task is given the same episodes. The record, with every episode, is appended to
     evaluations.jsonl in the run directory.
@@ -25,7 +25,7 @@ def eval_(
         step: A step whose weights were kept; the latest checkpoint unless given.
         last: Evaluate the last so many steps whose weights were kept, and report their mean, as
             the paper does with 3. Those that are recorded already are not run again.
-        episodes: Episodes for each of the five goals.
+        episodes: Episodes for each goal.
         workers: Processes; by default one for each processor.
     """
     from goalsets.core import GoalsetsError
