@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,8 @@ def test_a_plugin_may_import_mujoco_before_anything_is_drawn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It is not too late for environments of Gymnasium, which look when they first draw."""
-    import mujoco  # noqa: F401
-
+    # A stand-in: MuJoCo itself, imported now, would draw with the wrong library in later tests.
+    monkeypatch.setitem(sys.modules, "mujoco", ModuleType("mujoco"))
     for name in ("DISPLAY", "MUJOCO_GL"):
         monkeypatch.setenv(name, "")  # so that what is there now comes back afterwards
         monkeypatch.delenv(name)
