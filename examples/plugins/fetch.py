@@ -27,7 +27,7 @@ from goalsets import Episode, Group, Query, StateLayout
 from goalsets.envs.tasks import TASKS, Adapter, Scene, Script, Task
 
 EPISODES = min(1_000, int(os.environ.get("FETCH_EPISODES", "600")))
-"""How many episodes to make; a tenth as many are held out. A thousand is the most: their seeds count
+"""How many episodes to make; a tenth as many are held out. A thousand is the most: seeds count
 from 1,000,000 and 2,000,000, and those of evaluations and suites begin a thousand later."""
 STEP = 0.04
 """Seconds a step takes. The environment's velocities are what happens in one."""
