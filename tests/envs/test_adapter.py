@@ -104,7 +104,6 @@ CANNOT = {
     "push": ("be pushed", lambda w: w.push(np.random.default_rng(0))),
     "draw": ("draw a state by itself", lambda w: w.draw(np.zeros(3), None, None)),
     "render": ("be drawn", lambda w: w.render()),
-    "bring_arm": ("find the joints of an arm", lambda w: w.bring_arm(np.zeros(3))),
 }
 
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 
 from goalsets import cli
 from goalsets.core import GoalsetsError
+from goalsets.envs.graphics import choose_backend
 from goalsets.envs.ogbench import ManipulationAdapter
 from goalsets.envs.picture import draw
 from goalsets.envs.tasks import TASKS
@@ -38,6 +40,20 @@ def test_missing_graphics_are_explained(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(GoalsetsError, match=r"MUJOCO_GL=egl \(no EGL device\).*OSMesa"):
         draw(TASKS["cube-single-play-v0"])
     assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="others have a display")
+def test_a_plugin_may_import_mujoco_before_anything_is_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is not too late for environments of Gymnasium, which look when they first draw."""
+    # A stand-in: MuJoCo itself, imported now, would draw with the wrong library in later tests.
+    monkeypatch.setitem(sys.modules, "mujoco", ModuleType("mujoco"))
+    for name in ("DISPLAY", "MUJOCO_GL"):
+        monkeypatch.setenv(name, "")  # so that what is there now comes back afterwards
+        monkeypatch.delenv(name)
+    choose_backend()
+    assert os.environ["MUJOCO_GL"] == "egl"
 
 
 def test_picture_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from goalsets.core import GoalsetsError
-from goalsets.envs.tasks import TASKS
+from goalsets.envs.tasks import TASKS, Scene
 from goalsets.play.goal import Goal, ready_filters
 from goalsets.play.grips import grips_of
 from goalsets.play.setup import Setup
+from tests.envs.walking import walk_task
 
 
 def test_goals_come_whole_from_one_place(setup: Setup) -> None:
@@ -44,7 +45,7 @@ def test_the_arm_follows_a_gripper_that_is_dragged(setup: Setup) -> None:
     grip = next(grip for grip in setup.shelf.grips if grip.name == "gripper")
     after = setup.shelf.move(before, grip, (-1.0, 1.0, 1.0), 0.0)
     assert after.sources["eff_pos"] == "dragged"
-    assert after.sources["joint_pos"] == "follows the gripper"
+    assert after.sources["joint_pos"] == "follows"
     joints = list(setup.task.layout.by_name["joint_pos"].indices)
     assert not np.allclose(after.state[joints], before.state[joints])
 
@@ -95,6 +96,25 @@ def test_every_task_has_something_to_drag(name: str) -> None:
         assert grip.place(put)[:count] == pytest.approx(place[:count], rel=1e-4)
         if grip.heading is not None:
             assert grip.yaw(put) == pytest.approx(0.5)
+
+
+def test_a_task_says_itself_what_can_be_dragged() -> None:
+    assert [grip.name for grip in grips_of(walk_task())] == ["point"]  # as OGBench's `pos` is
+    (grip,) = grips_of(walk_task(scene=Scene(grips=(("walker", "pos"),))))
+    assert (grip.name, grip.groups, grip.planar) == ("walker", ("pos",), True)
+    np.testing.assert_allclose(grip.put(np.zeros(3), (1.0, 2.0, 0.0), 0.0), [1.0, 2.0, 0.0])
+
+
+def test_what_follows_is_the_adapters_to_say(setup: Setup) -> None:
+    """Numbers that were typed stay as they were typed."""
+    before = setup.shelf.held_out(0)
+    joints = list(setup.task.layout.by_name["joint_pos"].indices)
+    both = setup.shelf.edit(before, "eff_pos.x=5cm; joint_pos.0=0.5")
+    assert both.sources["joint_pos"] == "typed"
+    assert both.state[joints[0]] == 0.5
+    np.testing.assert_array_equal(both.state[joints[1:]], before.state[joints[1:]])
+    alone = setup.shelf.edit(before, "eff_pos.x=5cm")
+    assert alone.sources["joint_pos"] == "follows"
 
 
 def test_filters_are_those_of_the_suite() -> None:

@@ -66,7 +66,7 @@ def test_inverse_kinematics_bring_the_arm_to_the_gripper(name: str) -> None:
     state = poser.official(1, 0)
     state[12:15] = (0.5, -1.0, 2.0)
     state[15:17] = (0.0, 1.0)
-    moved = poser.bring_arm(state)
+    moved = poser.follow(state, ["eff_pos", "eff_yaw"])
     poser.pose(moved)
     seen = poser.world.adapter.look()
     np.testing.assert_allclose(seen[12:17], moved[12:17], atol=0.02)

@@ -25,7 +25,7 @@ def eval_(
         step: A step whose weights were kept; the latest checkpoint unless given.
         last: Evaluate the last so many steps whose weights were kept, and report their mean, as
             the paper does with 3. Those that are recorded already are not run again.
-        episodes: Episodes for each of the goals.
+        episodes: Episodes for each goal.
         workers: Processes; by default one for each processor.
     """
     from goalsets.core import GoalsetsError

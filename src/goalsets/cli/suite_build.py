@@ -33,8 +33,8 @@ def build(
             name.
         description: A YAML file that declares predicates of your own; by default the one that
             goalsets ships for the task.
-        episodes: Episodes of each predicate from each of the official starts; by default
-            what the description says, 20 in those that are shipped.
+        episodes: Episodes of each predicate from each official start; by default what the
+            description says, 20 in those that are shipped.
         seed: Decides which references are drawn.
     """
     from goalsets.cli.printing import find_store

@@ -53,7 +53,7 @@ class Looking:
     evaluate: Literal["alongside", "afterwards", "never"] = "alongside"
     """Run the official tasks while training goes on, when it is over, or not at all."""
     episodes: int = 10
-    """Episodes of each of the official goals in an evaluation."""
+    """Episodes of each official goal in an evaluation."""
     keep_every: int | None = None
     """Steps between weights that are kept and evaluated; by default a quarter of all."""
     checkpoint_every: int = 1_000

@@ -68,7 +68,8 @@ def find_store_if_any(task: str, data: Path | None = None) -> Store | None:
 
 
 def _make(task: Task, script: Script, path: Path, say: Callable[[str], None]) -> Store:
-    """Let a task make its data."""
+    """Let a task make its data, and say so before: it may take a minute."""
+    say(f"{task.name} makes its data, once: {path}")
     train, held_out = script.train(), script.held_out()
-    say(f"collected {len(train):,} episodes of {task.name}: {path}")
+    say(f"collected {len(train):,} episodes of {task.name}")
     return write_store(path, train, held_out, layout=task.layout, source=script.source)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -222,9 +222,14 @@ class Adapter:
         """Disturb what the task is about."""
         raise self.cannot("be pushed", "push(rng), and pushes for its name")
 
-    def bring_arm(self, state: Floats) -> Floats:
-        """The state with an arm, at rest, that holds the gripper where the state says it is."""
-        raise self.cannot("find the joints of an arm for a gripper's place", "bring_arm(state)")
+    def follow(self, state: Floats, moved: Collection[str]) -> Floats:
+        """An edited state `[D]` with what follows from the groups that somebody `moved`.
+
+        An arm follows its gripper, a relative position what it is relative to. By default nothing
+        does, and an edited goal may be a state that cannot be.
+        """
+        del moved
+        return state
 
     def can(self, method: str) -> bool:
         """Whether the task's adapter brings a method of its own in place of the default."""

@@ -39,7 +39,9 @@ def inspect_task(task: Task, *, seed: int = 0) -> Report:
     judged = _check_description(task, report)
     worlds: list[Adapter] = []
     with report.trying("making the environment"):
-        worlds += [task.open(), task.open(render=True)]
+        # The one that is drawn comes first: it chooses the back end before MuJoCo is imported.
+        drawn = task.open(render=True)
+        worlds += [task.open(), drawn]
     if len(worlds) == 2:
         with report.trying("looking at the environment"):
             Inspection(report, *worlds, seed=seed, judged=judged).run()

@@ -8,15 +8,18 @@ import sys
 from collections.abc import Iterator
 
 BACKEND = "MUJOCO_GL"
-"""The variable that MuJoCo looks at when it is imported."""
+"""The variable that MuJoCo looks at when it is imported, and Gymnasium when it first draws."""
 _failures: list[str] = []
 _successes: list[bool] = []
 
 
 def choose_backend() -> None:
-    """Draw without a display where there is none."""
-    headless = sys.platform.startswith("linux") and not os.environ.get("DISPLAY")
-    if headless and "mujoco" not in sys.modules:
+    """Draw without a display where there is none.
+
+    A plugin may have imported MuJoCo long before: then it is too late for MuJoCo's own renderer,
+    but not for Gymnasium's environments.
+    """
+    if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
         os.environ.setdefault(BACKEND, "egl")
 
 

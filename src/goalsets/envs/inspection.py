@@ -23,7 +23,7 @@ _ABILITIES = {
     "draw": "draws no state by itself: films and figures show what its environment renders",
     "put": "cannot be put into a state: films show no goal, and the playground is closed to it",
     "push": "cannot be pushed: the playground has no button for it",
-    "bring_arm": "has no inverse kinematics: in the playground, joints stay where they are",
+    "follow": "nothing follows what is dragged: in the playground, all else stays where it is",
 }
 """What a task lacks without a method of its own."""
 

@@ -47,6 +47,9 @@ class Scene:
     """Where the scene has the observation's origin."""
     bounds: tuple[tuple[float, ...], tuple[float, ...]] = ((-1e3,) * 3, (1e3,) * 3)
     """Lowest and highest place in the scene that something may be dragged to."""
+    grips: tuple[tuple[str, str], ...] | None = None
+    """What can be dragged, by its name for people and the group of its position in two or three
+    coordinates. None goes by OGBench's names of groups."""
     buttons: tuple[Colour, Colour] | None = None
     """Colours of a button's two states, in worlds that have buttons."""
     shows: Shows = ()

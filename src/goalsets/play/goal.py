@@ -16,7 +16,8 @@ from goalsets.play.grips import Grip, grips_of
 from goalsets.play.poser import Poser
 from goalsets.play.world import Floats
 
-ARM_GROUPS = {"joint_pos": "follows the gripper", "joint_vel": "at rest"}
+FOLLOWS = "follows"
+"""Where a group's numbers come from that nobody edited, but that an edit of others has changed."""
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,9 @@ class Shelf:
         """A goal with other numbers, such as `block0_pos.z=6cm; gripper_opening=0`."""
         edits = [piece.strip() for piece in text.split(";") if piece.strip()]
         state = edit_goal(goal.state, edits, self.task.layout)
-        touched = [
-            group.name
-            for group in self.task.layout.groups
-            if (state != goal.state)[list(group.indices)].any()
-        ]
-        return self._consistent(goal, state, dict.fromkeys(touched, "typed"))
+        return self._consistent(
+            goal, state, dict.fromkeys(self._differ(goal.state, state), "typed")
+        )
 
     def move(self, goal: Goal, grip: Grip, place: tuple[float, float, float], yaw: float) -> Goal:
         """A goal with one thing dragged to a place in the world, in metres and radians."""
@@ -104,13 +102,15 @@ class Shelf:
         return self._consistent(goal, state, dict.fromkeys(grip.groups, "dragged"))
 
     def _consistent(self, goal: Goal, state: Floats, sources: Mapping[str, str]) -> Goal:
-        """Let the arm follow the gripper, so that the reference is a state that can be."""
-        found = dict(sources)
-        moved = {"eff_pos", "eff_yaw"} & set(found)
-        if moved and self.poser.brings_arm and not ARM_GROUPS.keys() & set(found):
-            state = self.poser.bring_arm(state)
-            found |= ARM_GROUPS
-        return goal.changed(state, found)
+        """Let an arm follow its gripper and the like: the reference is a state that can be."""
+        settled = self.poser.follow(state, tuple(sources))
+        followed = dict.fromkeys(self._differ(state, settled), FOLLOWS)
+        return goal.changed(settled, {**followed, **sources})
+
+    def _differ(self, before: Floats, after: Floats) -> list[str]:
+        """The groups in which two states differ."""
+        apart = before != after
+        return [g.name for g in self.task.layout.groups if apart[list(g.indices)].any()]
 
     def _finder(self, seed: int) -> GoalFinder:
         return GoalFinder(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,11 +85,8 @@ def grips_of(task: Task) -> list[Grip]:
     names = task.layout.by_name
     scene = task.scene
     found: list[Grip] = []
-    for group in names:
-        thing, _, kind = group.rpartition("_")
-        title = thing.replace("block", "cube ") if thing.startswith("block") else _TITLES.get(thing)
-        if title is None or kind not in ("pos", "xy"):
-            continue
+    for title, group in _known(task.layout) if scene.grips is None else scene.grips:
+        thing = group.rpartition("_")[0]
         turns = f"{thing}_yaw" in names
         found.append(
             Grip(
@@ -103,6 +101,15 @@ def grips_of(task: Task) -> list[Grip]:
             )
         )
     return found
+
+
+def _known(layout: StateLayout) -> Iterator[tuple[str, str]]:
+    """What OGBench's worlds and the tabletop have, and what its position is called."""
+    for group in layout.by_name:
+        thing, _, kind = group.rpartition("_")
+        title = thing.replace("block", "cube ") if thing.startswith("block") else _TITLES.get(thing)
+        if title is not None and kind in ("pos", "xy"):
+            yield title, group
 
 
 _TITLES = {"": "point", "eff": "gripper", "root": "torso", "ball": "ball"}

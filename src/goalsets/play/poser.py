@@ -7,6 +7,7 @@ touches an episode.
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 
 import numpy as np
 
@@ -56,12 +57,7 @@ class Poser:
         with self._lock:
             return self.world.adapter.draw(frame.observation, goal, query, width)
 
-    @property
-    def brings_arm(self) -> bool:
-        """Whether there is an arm that can follow its gripper."""
-        return self.world.adapter.can("bring_arm")
-
-    def bring_arm(self, state: Floats) -> Floats:
-        """The state with an arm, at rest, that holds the gripper where the state says it is."""
+    def follow(self, state: Floats, moved: Collection[str]) -> Floats:
+        """An edited state with what follows from the groups that somebody moved."""
         with self._lock:
-            return self.world.adapter.bring_arm(state)
+            return self.world.adapter.follow(state, moved)

@@ -9,7 +9,7 @@ import numpy as np
 
 from goalsets.core import Group, StateLayout, Violation
 from goalsets.evaluate.conditions import part_names
-from goalsets.play.goal import Goal
+from goalsets.play.goal import FOLLOWS, Goal
 from goalsets.play.setup import Setup, Support
 from goalsets.play.stage import View
 
@@ -107,7 +107,7 @@ def sources(goal: Goal) -> str:
     for group in goal.layout.groups:
         values = goal.state[list(group.indices)]
         source = goal.sources[group.name]
-        own = source in ("dragged", "typed", "follows the gripper", "at rest")
+        own = source in ("dragged", "typed", FOLLOWS)
         colour = _AMBER if own else _GREY
         parts = ", ".join(part_names(group))
         rows.append(

@@ -34,7 +34,7 @@ class Evaluation:
     """What is run after a training, on the official goals of its task."""
 
     episodes: int = 10
-    """Episodes for each of the five goals; 0 leaves the evaluation out."""
+    """Episodes for each official goal; 0 leaves the evaluation out."""
     last: int = 1
     """How many of the last kept weights are evaluated."""
 

@@ -8,6 +8,8 @@ the paper's appendix F uses, or the nearest sensible thing.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from goalsets.core import Group, StateLayout
 
 POSITION_SCALE = 10.0
@@ -19,6 +21,11 @@ WINDOW_SCALE = 15.0
 BUTTON_SCALE = 120.0
 SUCCESS_RADIUS = 0.04
 """Metres within which the manipulation environments count an object as placed."""
+
+
+def arm_follows(moved: Collection[str]) -> bool:
+    """Whether joints follow from the groups that somebody moved: the gripper's, and not theirs."""
+    return not {"eff_pos", "eff_yaw"}.isdisjoint(moved) and "joint_pos" not in moved
 
 
 def cube_layout(cubes: int) -> StateLayout:

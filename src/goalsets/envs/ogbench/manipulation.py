@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from goalsets.envs.layouts import (
     OPENING_SCALE,
     POSITION_SCALE,
     WINDOW_SCALE,
+    arm_follows,
 )
 from goalsets.envs.ogbench.seeded import OGBenchAdapter, mujoco
 
@@ -72,8 +74,10 @@ class ManipulationAdapter(OGBenchAdapter):
             self.inner._data.mocap_quat[mocap] = orientation
         mujoco().mj_kinematics(self.inner._model, self.inner._data)
 
-    def bring_arm(self, state: Floats) -> Floats:
-        """Find joint angles by the environment's own inverse kinematics."""
+    def follow(self, state: Floats, moved: Collection[str]) -> Floats:
+        """Let the arm follow its gripper, by the environment's own inverse kinematics."""
+        if not arm_follows(moved):
+            return state
         from ogbench.manipspace import lie
 
         cosine, sine = self.part(state, "eff_yaw")
@@ -86,10 +90,10 @@ class ManipulationAdapter(OGBenchAdapter):
             quat=wrist.rotation().wxyz,
             curr_qpos=self.part(state, "joint_pos"),
         )
-        moved = state.copy()
-        self.write(moved, "joint_pos", joints)
-        self.write(moved, "joint_vel", 0.0)
-        return moved
+        brought = state.copy()
+        self.write(brought, "joint_pos", joints)
+        self.write(brought, "joint_vel", 0.0)
+        return brought
 
     @property
     def _cubes(self) -> int:

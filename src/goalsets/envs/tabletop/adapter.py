@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from goalsets.core import Query
 from goalsets.envs.adapter import SIDE, Adapter, Floats, Picture, State
 from goalsets.envs.landscape import GRID, Plane
+from goalsets.envs.layouts import arm_follows
 from goalsets.envs.tabletop.layout import BLOCKS, EFF_POS, JOINT_POS
 from goalsets.envs.tabletop.render import render_state
 from goalsets.envs.tabletop.states import WORKSPACE, arm_joints, blocks_of
@@ -50,11 +53,13 @@ class TabletopAdapter(Adapter):
         block[:2] = np.clip(there, *WORKSPACE[:, :2])
         self.put(state)
 
-    def bring_arm(self, state: Floats) -> Floats:
-        """Find the angles of the two links."""
-        moved = state.copy()
-        moved[JOINT_POS][:2] = arm_joints(state[None, EFF_POS])[0]
-        return moved
+    def follow(self, state: Floats, moved: Collection[str]) -> Floats:
+        """Let the two links follow the gripper."""
+        if not arm_follows(moved):
+            return state
+        brought = state.copy()
+        brought[JOINT_POS][:2] = arm_joints(state[None, EFF_POS])[0]
+        return brought
 
 
 def table_planes(first: Floats, goal: Floats) -> list[Plane]:

@@ -61,7 +61,7 @@ class Description:
     tasks: tuple[str, ...] = ()
     """The tasks that it is meant for; any that fits where there are none."""
     episodes: int = DEFAULT_EPISODES
-    """Episodes of each predicate from each of the five official starts."""
+    """Episodes of each predicate from each official start."""
 
     def check(self, task: str, layout: StateLayout) -> None:
         """Raise an error unless all of it has a meaning for a task."""
