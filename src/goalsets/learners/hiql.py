@@ -3,11 +3,11 @@
 One value and two policies. The high policy proposes a state k steps on, the low policy is asked to
 go there:
 
-    L_V    = as in GCIVL, by expectiles
+    L_V    = GCIVL's, by expectiles
     L_high = ½ E [ w_h ‖ŵ − w‖² ],            ŵ = s + π_h(s, ψ(s, g, q)),   w = s_{t+k} or g
     L_low  = − E [ log π_l(a | s, ψ(s, s_{t+k}, 1)) ] − E [ w_l log π_l(a | s, ψ(s, ŵ, 1)) ]
     w_h = min(exp(α_h (V(w, g, q) − V(s, g, q))), 100)
-    w_l = min(exp(α_l (V(s', g, q) − V(s, g, q))), 100)
+    w_l = min(exp(α (V(s', g, q) − V(s, g, q))), 100)
 
 The question (g, q) may leave most of the state open. A subgoal leaves nothing open: it is a whole
 state, asked about with the full query 1. So the high policy turns any question into one about the
@@ -21,7 +21,6 @@ reached is quite like it.
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,59 +29,35 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from goalsets.condition import Conditioner
-from goalsets.learners.base import (
-    LEARNERS,
-    STEPS,
-    Learner,
-    Metrics,
-    Problem,
-    follow,
-    summary,
-)
-from goalsets.learners.values import (
-    advantage_weights,
-    backed_up,
-    expectile,
-    raise_to_witness,
-    softplus_inverse,
-    steps_of_value,
-    value_of_steps,
-)
-from goalsets.nets import GoalMLP, Scalar, log_likelihood
+from goalsets.learners.base import LEARNERS, Metrics, Problem, summary
+from goalsets.learners.gcivl import GCIVL, GCIVLConfig
+from goalsets.learners.values import advantage_weights
+from goalsets.nets import GoalMLP, log_likelihood
 from goalsets.relabel.batch import ACTOR, VALUE, Batch, BatchSpec
 from goalsets.relabel.goals import ACTOR_GOALS, VALUE_GOALS
 
 
 @dataclass(frozen=True)
-class HIQLConfig:
-    """What HIQL lets one set."""
+class HIQLConfig(GCIVLConfig):
+    """What HIQL lets one set beside the settings of GCIVL, whose value it has."""
 
+    alpha: float = 3.0
+    """α: how sharply advantages weigh the low policy's actions."""
+    high_alpha: float = 3.0
+    """α_h: how sharply advantages weigh the high policy's subgoals."""
     subgoal_steps: int = 15
     """k: how far ahead a subgoal lies."""
-    high_alpha: float = 3.0
-    """α_h: how sharply the high policy's advantages weigh."""
-    low_alpha: float = 3.0
-    """α_l: how sharply the low policy's advantages weigh."""
     expectile: float = 0.7
     """τ: 0.5 is the mean of what the data did, towards 1 its best."""
-    discount: float = 0.99
-    """γ."""
-    target_rate: float = 0.995
-    """How slowly the target follows."""
-    max_weight: float = 100.0
-    """Largest weight of an imitated action or subgoal."""
-    initial_value: float = -0.7
-    """Where V starts. Far below what is true, the witness floor speaks from the first step."""
-    witness: bool = False
-    """Floor targets at the value of k steps for goals k steps ahead on the same trajectory."""
 
 
 @LEARNERS.register("hiql")
-class HIQL(Learner):
+class HIQL(GCIVL):
     """See the module's docstring."""
 
     Config = HIQLConfig
-    config: HIQLConfig
+    config: HIQLConfig  # pyright: ignore[reportIncompatibleVariableOverride] - it is narrower
+    paper_alpha = {}  # noqa: RUF012 - the paper does not have it
     presets = {  # noqa: RUF012 - declared, and never changed
         "cpu": {
             "steps": 2_500,
@@ -91,8 +66,8 @@ class HIQL(Learner):
             "settings": {
                 "initial_value": -60.0,
                 "witness": True,
+                "alpha": 0.3,
                 "high_alpha": 0.3,
-                "low_alpha": 0.3,
             },
         },
         "small": {
@@ -100,21 +75,17 @@ class HIQL(Learner):
             "settings": {
                 "initial_value": -30.0,
                 "witness": True,
+                "alpha": 0.3,
                 "high_alpha": 1.0,
-                "low_alpha": 0.3,
             },
         },
     }
-    distance_unit = STEPS
 
     def __init__(self, problem: Problem, conditioner: Conditioner, config: HIQLConfig) -> None:
-        """Create the low policy, the high one, the value and its target."""
+        """Create the high policy beside the low one, the value and its target."""
         super().__init__(problem, conditioner, config)
-        hidden, dim = problem.hidden, problem.state_dim
-        bias = softplus_inverse(-config.initial_value)
-        self.value = Scalar(dim, self.goal_dim, bias=bias, hidden=hidden)
-        self.target_value = copy.deepcopy(self.value).requires_grad_(False)
-        self.high = GoalMLP(dim, self.goal_dim, dim, hidden=hidden)
+        dim = problem.state_dim
+        self.high = GoalMLP(dim, self.goal_dim, dim, hidden=problem.hidden)
 
     @classmethod
     def batch_spec(cls, config: HIQLConfig) -> BatchSpec:
@@ -134,24 +105,6 @@ class HIQL(Learner):
         return -F.softplus(self.value(states, z)).mean(0)
 
     # --- Losses -------------------------------------------------------------------------------
-
-    def value_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
-        """Expectile regression of both heads towards their one-step targets."""
-        config, goals = self.config, batch.goals[VALUE]
-        z = self.condition(batch.states, goals)
-        with torch.no_grad():
-            next_z = self.condition(batch.next_states, goals)
-            next_values = -F.softplus(self.target_value(batch.next_states, next_z))
-            targets = backed_up(goals, next_values, -1.0, config.discount)
-            if config.witness:
-                witnessed = value_of_steps(goals.steps.to(z.dtype), config.discount)
-                targets = raise_to_witness(targets, goals, witnessed)
-            current = -F.softplus(self.target_value(batch.states, z)).mean(0)
-            advantages = targets.amin(0) - current
-        values = -F.softplus(self.value(batch.states, z))
-        loss = expectile(advantages, targets - values, config.expectile).sum(0).mean()
-        shown = {"loss": loss, "mean": values.mean(), "target": targets.mean()}
-        return loss, summary("value", {**shown, "advantage": advantages.mean()})
 
     def high_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """Propose where the data was k steps on, weighted by what that gained."""
@@ -177,7 +130,7 @@ class HIQL(Learner):
             z = self.condition(batch.states, goals)
             next_z = self.condition(batch.next_states, goals)
             progress = self._value(batch.next_states, next_z) - self._value(batch.states, z)
-            weights = advantage_weights(progress, config.low_alpha, config.max_weight)
+            weights = advantage_weights(progress, config.alpha, config.max_weight)
             proposed = self.propose(batch.states, z)
         reached = self._imitate(batch, subgoals, torch.ones_like(weights))
         loss = self._imitate(batch, proposed, weights) + reached
@@ -196,10 +149,6 @@ class HIQL(Learner):
         metrics = {**value_metrics, **high_metrics, **actor_metrics}
         return value_loss + high_loss + actor_loss, metrics
 
-    def after_step(self) -> None:
-        """Let the target follow."""
-        follow(self.target_value, self.value, self.config.target_rate)
-
     # --- How it acts --------------------------------------------------------------------------
 
     def decide(
@@ -214,8 +163,3 @@ class HIQL(Learner):
         del rng
         subgoals = self.propose(states, self.conditioner(states, goals, masks))
         return self.mean_action(states, self.condition_on_subgoals(states, subgoals))
-
-    def distance(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
-        """Steps that the value stands for."""
-        values = self._value(states, self.conditioner(states, goals, masks))
-        return steps_of_value(values, self.config.discount)
