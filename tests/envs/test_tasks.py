@@ -166,6 +166,14 @@ def own_success(env: Any) -> bool:
     return all(np.all(part) for part in inner._compute_successes())
 
 
+def random_action(env: Any, rng: np.random.Generator) -> Any:
+    """Drawn by our generator: OGBench makes a new space, without a seed, at every look."""
+    space = env.action_space
+    if isinstance(space, gymnasium.spaces.Box):
+        return rng.uniform(-1.0, 1.0, space.shape)
+    return space.sample()
+
+
 def put_blocks_near(env: Any, goal: np.ndarray, rng: np.random.Generator) -> None:
     """On a tabletop, put every block around its place."""
     layout, state, spread = env.unwrapped.layout, goal.copy(), rng.choice([0.1, 0.5])
@@ -195,7 +203,7 @@ def verdicts(task: Task, states: int) -> np.ndarray:
                 found.append((bool(goals.contains(observation)), own_success(env)))
             elif isinstance(env.unwrapped, TabletopEnv):
                 put_blocks_near(env, goal, rng)
-            visited, _, _, _, info = env.unwrapped.step(env.action_space.sample())
+            visited, _, _, _, info = env.unwrapped.step(random_action(env, rng))
             found.append((bool(goals.contains(visited)), bool(info["success"])))
     return np.array(found)
 
