@@ -31,14 +31,19 @@ def store() -> Store:
     )
 
 
-def small_run(learner: str = "gcbc", scheme: str = "gs-blockwise", fill: str = "learned") -> Run:
-    return _small_run(learner, scheme, fill)
+def small_run(
+    learner: str = "gcbc",
+    scheme: str = "gs-blockwise",
+    fill: str = "learned",
+    inputs: str = "plain",
+) -> Run:
+    return _small_run(learner, scheme, fill, inputs)
 
 
 def exported(*kind: str) -> Exported:
     """An export of a small run, made once."""
     run = small_run(*kind)
-    return _exported(run.config.learner, run.config.scheme, run.config.fill)
+    return _exported(run.config.learner, run.config.scheme, run.config.fill, run.config.inputs)
 
 
 @functools.cache
@@ -47,15 +52,16 @@ def _exported(*kind: str) -> Exported:
 
 
 @functools.cache
-def _small_run(learner: str, scheme: str, fill: str) -> Run:
+def _small_run(learner: str, scheme: str, fill: str, inputs: str) -> Run:
     config = TrainConfig(
         "tabletop-single-v0",
         learner=learner,
         scheme=scheme,
         fill=fill,
+        inputs=inputs,
         steps=5,
         batch_size=32,
         hidden=32,
         learning_rate=1e-2,
     )
-    return train(config, store(), place() / f"{learner}-{scheme}-{fill}")
+    return train(config, store(), place() / f"{learner}-{scheme}-{fill}-{inputs}")

@@ -30,12 +30,15 @@ KINDS = [
     ("crl", "her-task", "learned"),
     ("gcbc", "gs-semantic", "zero"),
     ("gcivl", "gs-uniform", "random"),
+    ("gcdl", "gs-direct", "learned", "relational"),
+    ("chunkbc", "her-task", "zero", "relational"),
+    ("crl", "her-full", "learned", "pooled"),
 ]
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS, ids="-".join)
-def test_export_answers_as_the_policy_does(kind: tuple[str, str, str]) -> None:
+def test_export_answers_as_the_policy_does(kind: tuple[str, ...]) -> None:
     run, done = small_run(*kind), exported(*kind)
     assert done.parity.action <= 1e-5
     policy, runtime = run.load()[0], load(done.path)

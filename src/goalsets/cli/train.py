@@ -34,6 +34,8 @@ class Overrides:
     """Whether the learning rate stays, or falls along a cosine."""
     labels: Literal["predicate", "terms", "identity"] | None = None
     """What counts as being at a goal in relabeling."""
+    inputs: str | None = None
+    """What networks are shown of a question: plain (the paper's) or relational."""
     fill: Literal["learned", "zero", "random"] | None = None
     """What stands where a query does not look."""
     clamp: Literal["environment", "standardised"] | None = None

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from goalsets.core import grammar
 from goalsets.core.errors import LayoutError, QueryError, suggest
@@ -34,12 +34,20 @@ class Group:
     """Default tolerance in observation units; None where only the user can know it."""
     description: str = ""
     """What it is, for people."""
+    kind: str = field(default="", compare=False)
+    """Which groups say the same about other objects: a pattern with one `*`, such as `block*_pos`.
+    What the star stands for is the object. No question depends on it."""
+    relative_to: str = field(default="", compare=False)
+    """A group in the same space from which this one is seen best, such as `eff_pos`. No question
+    depends on it."""
 
     def __post_init__(self) -> None:
         """Check everything, and store the indices as a tuple."""
         object.__setattr__(self, "indices", tuple(int(i) for i in self.indices))
         self._check_indices()
         self._check_name()
+        if self.kind:
+            self._check_kind()
         if self.metric == "exact" and self.tolerance is None:
             object.__setattr__(self, "tolerance", 0.0)
         if not (math.isfinite(self.scale) and self.scale > 0):
@@ -62,6 +70,21 @@ class Group:
             )
         if self.name in RESERVED:
             raise LayoutError(f"{self.name!r} is a word of the query language, not a group name.")
+
+    def _check_kind(self) -> None:
+        before, star, after = self.kind.partition("*")
+        fits = self.name.startswith(before) and self.name.endswith(after)
+        if not star or "*" in after or not fits or not self.object_name:
+            raise LayoutError(
+                f"group {self.name!r}: its kind must be its name with one '*' for what tells the "
+                f"objects apart, such as 'block*_pos' for 'block0_pos'; got {self.kind!r}."
+            )
+
+    @property
+    def object_name(self) -> str:
+        """What the star of its kind stands for; empty for a group without a kind."""
+        before, _, after = self.kind.partition("*")
+        return self.name[len(before) : len(self.name) - len(after)] if self.kind else ""
 
     def _check_indices(self) -> None:
         if self.metric not in METRICS:

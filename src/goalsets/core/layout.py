@@ -12,6 +12,10 @@ from goalsets.core.errors import GoalsetsError, LayoutError, suggest
 from goalsets.core.group import RESERVED, Group
 
 
+def _form(group: Group) -> tuple[object, ...]:
+    return len(group.indices), group.metric, group.unit, group.scale
+
+
 @dataclass(frozen=True, eq=False)
 class StateLayout:
     """Ordered named groups over the coordinates of a state vector.
@@ -42,6 +46,25 @@ class StateLayout:
             for index in group.indices:
                 self._claim(index, group.name, owner)
         self._check_aliases(seen)
+        for group in self.groups:
+            self._check_relation(group)
+
+    def _check_relation(self, group: Group) -> None:
+        """A group is relative to one of the same form; groups of a kind have one form."""
+        if group.relative_to and group.relative_to not in self.by_name:
+            raise LayoutError(
+                f"group {group.name!r} is relative to {group.relative_to!r}, which is no group: "
+                f"{suggest(group.relative_to, self.by_name)}"
+            )
+        others = [other for other in self.groups if group.kind and other.kind == group.kind]
+        if group.relative_to:
+            others.append(self.by_name[group.relative_to])
+        for other in others:
+            if _form(other) != _form(group):
+                raise LayoutError(
+                    f"groups {group.name!r} and {other.name!r} cannot be compared: they differ in "
+                    "their number of coordinates, metric, unit or scale."
+                )
 
     def _claim(self, index: int, name: str, owner: dict[int, str]) -> None:
         if not 0 <= index < self.dim:

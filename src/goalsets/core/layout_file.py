@@ -12,7 +12,7 @@ from goalsets.core.group import Group
 from goalsets.core.layout import StateLayout
 
 _LAYOUT_KEYS = ("name", "aliases", "task")
-_GROUP_KEYS = ("metric", "unit", "scale", "tolerance", "description")
+_GROUP_KEYS = ("metric", "unit", "scale", "tolerance", "description", "kind", "relative_to")
 
 
 def read_layout(path: str | Path) -> StateLayout:
@@ -118,7 +118,7 @@ def _refuse_duplicates(node: Any) -> None:  # noqa: ANN401 - a node of PyYAML, w
 def _group_to_dict(group: Group) -> dict[str, Any]:
     plain: dict[str, Any] = {"indices": list(group.indices), "metric": group.metric}
     defaults = Group(group.name, group.indices, group.metric)
-    for key in ("unit", "scale", "tolerance", "description"):
+    for key in _GROUP_KEYS[1:]:
         if getattr(group, key) != getattr(defaults, key):
             plain[key] = getattr(group, key)
     return plain
@@ -135,6 +135,8 @@ def _group_from_dict(name: str, entry: object) -> Group:
         unit=str(plain.get("unit", "")),
         scale=_number(f"group {name!r}: 'scale'", plain.get("scale", 1.0)),
         description=str(plain.get("description", "")),
+        kind=str(plain.get("kind", "")),
+        relative_to=str(plain.get("relative_to", "")),
     )
     tolerance = plain.get("tolerance")
     if tolerance is None:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import torch
 
-from goalsets.condition import CONDITIONERS
+from goalsets.condition import (
+    CONDITIONERS,
+    INPUTS,
+    Conditioner,
+    GoalSetConditioner,
+    RelationalConditioner,
+)
 from goalsets.learners import LEARNERS, Learner, Problem
 from goalsets.relabel.queries import SCHEMES
 from goalsets.runs.config import TrainConfig
@@ -25,8 +31,7 @@ def make_learner(config: TrainConfig, frame: Frame, bank: torch.Tensor | None = 
     # Weights are the only thing drawn from torch's global generator, and only here.
     with torch.random.fork_rng():
         torch.manual_seed(config.seed)
-        conditioning = CONDITIONERS[SCHEMES[config.scheme].conditioning]
-        conditioner = conditioning.make(frame.layout, config.fill, bank)
+        conditioner = _make_conditioner(config, frame, bank)
         low, high = _action_bounds(config, frame)
         problem = Problem(
             state_dim=frame.layout.dim,
@@ -37,6 +42,21 @@ def make_learner(config: TrainConfig, frame: Frame, bank: torch.Tensor | None = 
             hidden=config.hidden,
         )
         return LEARNERS[config.learner](problem, conditioner, config.learner_config())
+
+
+def _make_conditioner(
+    config: TrainConfig, frame: Frame, bank: torch.Tensor | None
+) -> Conditioner:
+    """What the scheme lets a network hear, shown in the way that the configuration says."""
+    layout, relations = frame.layout, INPUTS[config.inputs]
+    base = CONDITIONERS[SCHEMES[config.scheme].conditioning].make(layout, config.fill, bank)
+    if relations is None:
+        return base
+    if not isinstance(base, GoalSetConditioner):
+        slots = GoalSetConditioner(layout.dim, config.fill, bank)
+    else:
+        slots = base
+    return RelationalConditioner(base, layout, frame.normaliser, relations, slots)
 
 
 def placeholder_bank(config: TrainConfig, frame: Frame) -> torch.Tensor | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from goalsets.condition import Fill
+from goalsets.condition import INPUTS, Fill
 from goalsets.core import GoalsetsError
 from goalsets.learners import DEFAULT, LEARNERS
 from goalsets.relabel.queries import DEFAULT_SCHEME, SCHEMES
@@ -54,6 +54,9 @@ class TrainConfig:
     """What counts as being at a goal: see `goalsets.relabel.labels`."""
     epsilon: float = 0.02
     """ε of the predicate labels."""
+    inputs: str = "plain"
+    """What networks are shown of a question: the paper's [s̄, ḡ, q] is `plain`; see
+    `goalsets.condition.INPUTS`."""
     fill: Fill = "learned"
     """What stands where a query does not look."""
     clamp: Literal["environment", "standardised"] = "environment"
@@ -64,6 +67,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         """Check what can be checked without data."""
         SCHEMES[self.scheme]
+        INPUTS[self.inputs]
         _check_settings(self.learner, self.settings)
         for name in ("steps", "batch_size", "hidden"):
             if getattr(self, name) < 1:

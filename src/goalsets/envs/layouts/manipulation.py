@@ -158,6 +158,8 @@ def _cube_groups(cube: int, start: int) -> list[Group]:
             scale=POSITION_SCALE,
             tolerance=SUCCESS_RADIUS * POSITION_SCALE,
             description=f"position of cube {cube}",
+            kind="block*_pos",
+            relative_to="eff_pos",
         ),
         Group(
             f"block{cube}_quat",
@@ -165,6 +167,7 @@ def _cube_groups(cube: int, start: int) -> list[Group]:
             "quaternion",
             "rad",
             description=f"orientation of cube {cube}",
+            kind="block*_quat",
         ).with_tolerance("20deg"),
         Group(
             f"block{cube}_yaw",
@@ -172,6 +175,8 @@ def _cube_groups(cube: int, start: int) -> list[Group]:
             "angle",
             "rad",
             description=f"heading of cube {cube} (cos, sin)",
+            kind="block*_yaw",
+            relative_to="eff_yaw",
         ).with_tolerance("20deg"),
     ]
 
@@ -183,6 +188,7 @@ def _button_groups(button: int, start: int) -> list[Group]:
             (start, start + 1),
             "exact",
             description="one-hot: which of its two colours the button shows",
+            kind="button*_state",
         ),
         Group(
             f"button{button}_pos",
@@ -191,6 +197,7 @@ def _button_groups(button: int, start: int) -> list[Group]:
             "m",
             BUTTON_SCALE,
             description="how far the button is pressed",
+            kind="button*_pos",
         ).with_tolerance("2mm"),
         Group(
             f"button{button}_vel",
@@ -199,6 +206,7 @@ def _button_groups(button: int, start: int) -> list[Group]:
             "m/s",
             tolerance=0.1,
             description="velocity of the button",
+            kind="button*_vel",
         ),
     ]
 

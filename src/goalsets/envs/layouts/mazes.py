@@ -27,7 +27,14 @@ def antsoccer_layout() -> StateLayout:
     """Layout of AntSoccer: all positions, the ant's before the ball's, then all velocities."""
     groups = [
         *_ant_positions(),
-        Group("ball_xy", (15, 16), unit="m", tolerance=0.5, description="ball in the maze"),
+        Group(
+            "ball_xy",
+            (15, 16),
+            unit="m",
+            tolerance=0.5,
+            description="ball in the maze",
+            relative_to="root_xy",
+        ),
         Group("ball_z", (17,), "absolute", "m", tolerance=0.1, description="height of the ball"),
         Group(
             "ball_quat", range(18, 22), "quaternion", "rad", description="orientation of the ball"

@@ -120,6 +120,8 @@ def _block_groups(block: int) -> list[Group]:
             scale=10.0,
             tolerance=0.4,
             description=f"Centre of block {block}.",
+            kind="block*_pos",
+            relative_to="eff_pos",
         ),
         Group(
             f"block{block}_yaw",
@@ -127,5 +129,7 @@ def _block_groups(block: int) -> list[Group]:
             "angle",
             unit="rad",
             description=f"Yaw of block {block}.",
+            kind="block*_yaw",
+            relative_to="eff_yaw",
         ).with_tolerance("20deg"),
     ]

@@ -11,6 +11,7 @@ from goalsets.relabel.queries.base import (
     random_subsets,
 )
 from goalsets.relabel.queries.blockwise import Blockwise
+from goalsets.relabel.queries.direct import Direct
 from goalsets.relabel.queries.full import Full
 from goalsets.relabel.queries.mixture import Mixture
 from goalsets.relabel.queries.semantic import Semantic
@@ -27,6 +28,7 @@ __all__ = [
     "QUERY_DISTRIBUTIONS",
     "SCHEMES",
     "Blockwise",
+    "Direct",
     "Full",
     "Masks",
     "Mixture",

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import torch
@@ -39,8 +39,8 @@ class Conditioner(nn.Module):
         goal_dim: The length of what of it is about the goal alone.
     """
 
-    answers: ClassVar[str]
-    hears_queries: ClassVar[bool]
+    answers: str
+    hears_queries: bool
     dim: int
     goal_dim: int
 
@@ -92,7 +92,7 @@ class FullConditioner(Conditioner):
 
     def forward(self, states: Array, goals: Array, masks: Array) -> Array:
         """States and goals `[B, D]` give `[B, 2 D]`."""
-        return _join(states, self.goal_input(goals, masks))
+        return join(states, self.goal_input(goals, masks))
 
     def goal_input(self, goals: Array, masks: Array) -> Array:
         """What of it is about the goal alone: g."""
@@ -125,13 +125,15 @@ class TaskConditioner(Conditioner):
 
     def heard(self, masks: Array) -> Array:
         """The task's coordinates."""
-        shown = namespace(masks).zeros_like(masks)
-        shown[..., self._columns] = True
-        return shown
+        # Not by assignment, which an export could not say.
+        xp = namespace(masks)
+        columns = xp.arange(masks.shape[-1])
+        wanted = self.indices if xp is torch else self._columns
+        return xp.zeros_like(masks) | xp.isin(columns, wanted)
 
     def forward(self, states: Array, goals: Array, masks: Array) -> Array:
         """States and goals `[B, D]` give `[B, 2 |φ|]`."""
-        return _join(states[..., self._columns], self.goal_input(goals, masks))
+        return join(states[..., self._columns], self.goal_input(goals, masks))
 
     def goal_input(self, goals: Array, masks: Array) -> Array:
         """What of it is about the goal alone: φ(g)."""
@@ -190,14 +192,14 @@ class GoalSetConditioner(Conditioner):
     def forward(self, states: Array, goals: Array, masks: Array) -> Array:
         """States, goals and boolean masks `[B, D]` give `[B, 3 D]`."""
         shown = namespace(states).where(masks, states, self._fills(states)[0])
-        return _join(shown, self.goal_input(goals, masks))
+        return join(shown, self.goal_input(goals, masks))
 
     def goal_input(self, goals: Array, masks: Array) -> Array:
         """What of it is about the goal alone: [ḡ, q]."""
         xp = namespace(goals)
         shown = xp.where(masks, goals, self._fills(goals)[1])
         numbers = masks.to(goals.dtype) if xp is torch else masks.astype(goals.dtype)
-        return _join(shown, numbers)
+        return join(shown, numbers)
 
     def _fills(self, states: Array) -> tuple[Array, Array]:
         if not (self.training and self.fill == "random"):
@@ -211,6 +213,7 @@ class GoalSetConditioner(Conditioner):
         return self.bank[rows[0]], self.bank[rows[1]]
 
 
-def _join(*parts: Array) -> Array:
+def join(*parts: Array) -> Array:
+    """Arrays or tensors side by side, along their last axis."""
     # Not torch.concatenate: an export knows the operation by its first name.
     return torch.cat(parts, -1) if namespace(parts[0]) is torch else np.concatenate(parts, -1)

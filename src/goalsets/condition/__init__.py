@@ -1,0 +1,23 @@
+"""Conditioning: how a state, a reference and a query become a network's goal input."""
+
+from goalsets.condition.base import (
+    CONDITIONERS,
+    Conditioner,
+    Fill,
+    FullConditioner,
+    GoalSetConditioner,
+    TaskConditioner,
+)
+from goalsets.condition.relational import INPUTS, RelationalConditioner, Relations
+
+__all__ = [
+    "CONDITIONERS",
+    "INPUTS",
+    "Conditioner",
+    "Fill",
+    "FullConditioner",
+    "GoalSetConditioner",
+    "RelationalConditioner",
+    "Relations",
+    "TaskConditioner",
+]

@@ -1,0 +1,254 @@
+"""Relational goal inputs: what a question is about, and how it stands to what acts on it.
+
+Deviation: the paper shows a network [s̄, ḡ, q], and leaves it to the network to find out which
+object a query is about, and to subtract the hand from it. This conditioner says so (our addition;
+docs/relational.md has the equations and what each part is worth). Beside [s̄, ḡ, q] it shows
+
+    g ⊖ s     for each active group, in the group's own metric: a difference, a relative angle
+              (cos − 1, sin), a relative quaternion
+    s ⊖ r     for each group that a layout calls relative to r: its place as seen from there
+
+and of objects that are alike (`goalsets.core.objects`) only the one in question: its state, its
+goal, both relations. *In question* is the first object that the query asks for and that is not yet
+where it should be. A network thus learns one skill for all objects, and a question about several of
+them is answered one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from goalsets.condition.base import Conditioner, GoalSetConditioner, join
+from goalsets.condition.differences import Differences, Units, constant, numbers, take, where
+from goalsets.core import Group, Registry, StateLayout
+from goalsets.core.metrics import Array, distance, namespace
+from goalsets.core.objects import Family, families
+from goalsets.data.normaliser import Normaliser
+
+_EPSILON = 0.02
+"""ε of the paper's predicate: for groups without a tolerance, on standardised coordinates."""
+
+
+@dataclass(frozen=True)
+class Relations:
+    """What is shown beside [s̄, ḡ, q]."""
+
+    differences: bool = True
+    """g ⊖ s, in each group's metric."""
+    places: bool = True
+    """s ⊖ r, for groups that are relative to r."""
+    objects: Literal["slots", "pooled", "focus"] = "focus"
+    """Of objects that are alike: all of them, each in its own place; the mean of those that are
+    asked for; or the first of them that is not yet where it should be."""
+
+
+INPUTS: Registry[Relations | None] = Registry("goal input")
+"""What networks are shown of a question, a choice apart from the scheme. `relational` is what paid;
+the others are the parts that its ablation takes it apart into."""
+INPUTS.add("plain", None)
+INPUTS.add("relational", Relations())
+INPUTS.add("pooled", Relations(objects="pooled"))
+INPUTS.add("slots", Relations(objects="slots"))
+INPUTS.add("places", Relations(differences=False, objects="slots"))
+INPUTS.add("differences", Relations(places=False, objects="slots"))
+
+
+class RelationalConditioner(Conditioner):
+    """Shows what a question is about; `base` decides what of a question is heard at all.
+
+    Args:
+        base: The scheme's conditioner: which coordinates of a goal may be shown.
+        layout: Gives groups, metrics, kinds, and what is relative to what.
+        normaliser: Of the states, which arrive standardised.
+        relations: What to show.
+        slots: Shows [s̄, ḡ, q] of what belongs to no object.
+    """
+
+    def __init__(
+        self,
+        base: Conditioner,
+        layout: StateLayout,
+        normaliser: Normaliser,
+        relations: Relations,
+        slots: GoalSetConditioner,
+    ) -> None:
+        """Work out where everything is."""
+        super().__init__()
+        self.answers, self.hears_queries = base.answers, base.hears_queries
+        self._base_heard = base.heard
+        self.slots = slots
+        found = () if relations.objects == "slots" else families(layout)
+        in_objects = {i for f in found for o in f.objects for g in o for i in g.indices}
+        rest = [i for i in range(layout.dim) if i not in in_objects]
+        own = [g for g in layout.groups if not in_objects.intersection(g.indices)]
+        loose = [Group.loose(i) for i in rest if layout.owners[i] is None]
+        frame = Units(layout, normaliser)
+        self._shown = np.array([part * layout.dim + i for part in range(3) for i in rest], np.intp)
+        self._parts: list[_Slots | _Objects] = [_Slots([*own, *loose], frame, relations)]
+        self._parts += [_Objects(family, frame, relations) for family in found]
+        self._frame = frame
+        self._symbols = _symbols(layout)
+        self.goal_dim = slots.goal_dim
+        self.dim = len(self._shown) + sum(part.dim for part in self._parts)
+
+    def heard(self, masks: Array) -> Array:
+        """What the scheme lets it show; of a group that is compared exactly, all or nothing.
+
+        Such a group is one symbol. Who asks for a part of it, as for half of a one-hot pair, gets
+        an answer to the whole.
+        """
+        shown = self._base_heard(masks)
+        if self._symbols is None:
+            return shown
+        together = constant(self._symbols, shown)
+        return numbers(shown, together) @ together > 0
+
+    def reseed(self, seed: int) -> None:
+        """Decide what a random fill draws next."""
+        self.slots.reseed(seed)
+
+    def goal_input(self, goals: Array, masks: Array) -> Array:
+        """What of it is about the goal alone: [ḡ, q]; a relation needs a state."""
+        return self.slots.goal_input(goals, self.heard(masks))
+
+    def forward(self, states: Array, goals: Array, masks: Array) -> Array:
+        """States, goals and boolean masks `[B, D]` give `[B, dim]`."""
+        masks = self.heard(masks)
+        goals = where(masks, goals)  # what nobody asked for may be anything, even not a number
+        raw, raw_goals = self._frame.raw(states), self._frame.raw(goals)
+        found = [take(self.slots(states, goals, masks), self._shown)]
+        for part in self._parts:
+            found += part.shown(raw, raw_goals, masks)
+        return join(*found)
+
+
+class _Slots:
+    """Relations of groups that each have a place of their own in the state."""
+
+    def __init__(self, groups: Sequence[Group], units: Units, relations: Relations) -> None:
+        by_name = units.layout.by_name
+        compared = groups if relations.differences else []
+        seen = [group for group in groups if relations.places and group.relative_to]
+        self._columns = _columns(compared)
+        self._differences = Differences(compared, units.scales(compared))
+        self._seen, self._from = _columns(seen), _columns([by_name[g.relative_to] for g in seen])
+        self._places = Differences(seen, units.even_scales(seen))
+        self.dim = len(self._columns) + len(self._seen)
+
+    def shown(self, states: Array, goals: Array, masks: Array) -> list[Array]:
+        """The parts of a goal input, from raw states and goals."""
+        parts: list[Array] = []
+        if len(self._columns):
+            columns = self._columns
+            here, there = take(states, columns), take(goals, columns)
+            parts += self._differences.shown(here, there, take(masks, columns))
+        if len(self._seen):
+            asked = take(masks, self._seen)
+            parts += self._places.shown(take(states, self._from), take(states, self._seen), asked)
+        return parts
+
+
+class _Objects:
+    """Relations of objects that are alike: only those of the one in question, or their mean."""
+
+    def __init__(self, family: Family, units: Units, relations: Relations) -> None:
+        self._pooled = relations.objects == "pooled"
+        self._columns = np.stack([_columns(groups) for groups in family.objects])
+        self._count, width = self._columns.shape
+        self._groups = family.objects[0]
+        ends = np.cumsum([len(group.indices) for group in self._groups]).tolist()
+        self._spans = [
+            slice(end - len(group.indices), end)
+            for group, end in zip(self._groups, ends, strict=True)
+        ]
+        self._middle = units.mean[self._columns].mean(0)
+        self._scale = np.sqrt((units.std[self._columns] ** 2).mean(0))
+        compared = self._groups if relations.differences else ()
+        self._differences = Differences(compared, self._scale if compared else self._scale[:0])
+        seen = [g for g in self._groups if relations.places and g.relative_to]
+        # Where the groups that are seen from somewhere lie among an object's coordinates.
+        lies = {group.name: span for group, span in zip(self._groups, self._spans, strict=True)}
+        self._seen = np.concatenate(
+            [np.arange(lies[g.name].start, lies[g.name].stop) for g in seen] or [_NOTHING]
+        )
+        self._from = _columns([units.layout.by_name[g.relative_to] for g in seen])
+        self._places = Differences(seen, units.even_scales(seen))
+        # An object that is seen from somewhere needs no name: where it is tells which it is.
+        self._named = self._count > 1 and not seen
+        self._ramp = np.linspace(0.5, 0.0, self._count, dtype=np.float32)
+        self.dim = 1 + (4 if relations.differences else 3) * width
+        self.dim += len(self._seen) + (self._count if self._named else 0)
+
+    def shown(self, states: Array, goals: Array, masks: Array) -> list[Array]:
+        """The parts of a goal input, from raw states and goals."""
+        here, there = take(states, self._columns), take(goals, self._columns)
+        active = take(masks, self._columns)
+        weights = self._weights(here, there, active)
+        chosen, goal = _pool(weights, here), _pool(weights, there)
+        shares = _pool(weights, numbers(active, here))
+        any_asked = weights.sum(-1)[..., None]
+        scale, middle = constant(self._scale, states), constant(self._middle, states)
+        parts = [any_asked, shares, (chosen - any_asked * middle) / scale]
+        parts.append(shares * ((goal - middle) / scale))
+        if self._differences.dim:
+            parts += self._differences.shown(chosen, goal, shares > 0)
+        if len(self._seen):
+            place = take(chosen, self._seen)
+            asked = take(any_asked, np.zeros_like(self._seen)) > 0
+            parts += self._places.shown(take(states, self._from), place, asked)
+        return [*parts, weights] if self._named else parts
+
+    def _weights(self, here: Array, there: Array, active: Array) -> Array:
+        """How much each object counts, `[..., n]`: they sum to 1, or to 0 if none is asked for."""
+        asked = numbers(active.any(-1), here)
+        if self._count == 1:
+            return asked
+        if self._pooled:
+            return asked / namespace(here).clip(asked.sum(-1)[..., None], 1.0, None)
+        # The first that is asked for and not there, else the first that is asked for.
+        rank = asked * (1.0 + self._missing(here, there, active) + constant(self._ramp, here))
+        first = rank == namespace(rank).amax(rank, -1)[..., None]
+        return asked * numbers(first, here)
+
+    def _missing(self, here: Array, there: Array, active: Array) -> Array:
+        """1 for each object that is not where it should be, `[..., n]`."""
+        here, there = where(active, here), where(active, there)
+        missing = None
+        for group, span in zip(self._groups, self._spans, strict=True):
+            at, to = here[..., span], there[..., span]
+            if group.tolerance is None:
+                apart = (at - to) / constant(self._scale[span], at)
+                far = (apart * apart).sum(-1) > _EPSILON * numbers(active[..., span], at).sum(-1)
+            else:
+                far = distance(group.metric, at, to) > group.tolerance
+            missing = far if missing is None else missing | far
+        assert missing is not None
+        return numbers(missing, here)
+
+
+_NOTHING = np.empty(0, np.intp)
+
+
+def _columns(groups: Sequence[Group]) -> NDArray[np.intp]:
+    """The coordinates of groups, one after the other."""
+    return np.array([index for group in groups for index in group.indices], np.intp)
+
+
+def _symbols(layout: StateLayout) -> NDArray[np.float32] | None:
+    """Which coordinates are heard together, `[D, D]`; None if each is heard by itself."""
+    together = np.eye(layout.dim, dtype=np.float32)
+    for group in layout.groups:
+        if group.metric == "exact":
+            together[np.ix_(group.indices, group.indices)] = 1.0
+    return together if (together.sum(1) > 1).any() else None
+
+
+def _pool(weights: Array, values: Array) -> Array:
+    """Σ_n w_n x_n of weights `[..., n]` and values `[..., n, k]`."""
+    return (weights[..., None] * values).sum(-2)

@@ -1,0 +1,48 @@
+"""Objects: which groups of a layout belong to the same thing, and which things are alike.
+
+A group's kind, such as `block*_pos`, says with its star which object it is about. Kinds whose names
+begin alike and that speak of the same objects form a *family*: `block*_pos` and `block*_yaw` of the
+blocks 0 and 1 are one family of two objects, each with a position and a heading.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from goalsets.core.group import Group
+from goalsets.core.layout import StateLayout
+
+
+@dataclass(frozen=True)
+class Family:
+    """Objects that are alike."""
+
+    names: tuple[str, ...]
+    """What the star stands for, in the layout's order."""
+    objects: tuple[tuple[Group, ...], ...]
+    """For each object its groups; all objects have the same kinds, in the same order."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of its groups."""
+        return tuple(group.kind for group in self.objects[0])
+
+    @property
+    def has_place(self) -> bool:
+        """Whether an object can be told from the others by where it is."""
+        return any(group.relative_to for group in self.objects[0])
+
+
+def families(layout: StateLayout) -> tuple[Family, ...]:
+    """The families of a layout, in its order."""
+    members: dict[str, dict[str, Group]] = {}
+    for group in layout.groups:
+        if group.kind:
+            members.setdefault(group.kind, {})[group.object_name] = group
+    alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for kind, groups in members.items():
+        alike.setdefault((kind.partition("*")[0], tuple(groups)), []).append(kind)
+    return tuple(
+        Family(names, tuple(tuple(members[kind][name] for kind in kinds) for name in names))
+        for (_, names), kinds in alike.items()
+    )

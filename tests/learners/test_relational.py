@@ -1,0 +1,182 @@
+"""Relational goal inputs: what is shown of a question, and what it does not depend on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from goalsets import Group, Query, StateLayout
+from goalsets.condition import (
+    CONDITIONERS,
+    INPUTS,
+    GoalSetConditioner,
+    RelationalConditioner,
+    Relations,
+)
+from goalsets.core.objects import families
+from goalsets.data.normaliser import Normaliser
+from goalsets.envs.layouts import antmaze_layout, cube_layout, puzzle_layout, scene_layout
+from goalsets.envs.tabletop.layout import tabletop_layout
+
+LAYOUTS = {
+    "cube-1": cube_layout(1),
+    "cube-3": cube_layout(3),
+    "scene": scene_layout(),
+    "puzzle": puzzle_layout(3, 3),
+    "antmaze": antmaze_layout(),
+    "tabletop": tabletop_layout(2),
+    "no groups": StateLayout(4, [], task="[0]"),
+}
+RELATIONS = {name: relations for name, relations in INPUTS.items() if relations is not None}
+
+
+def make(
+    layout: StateLayout, relations: Relations | None = None, scheme: str = "goal-set"
+) -> RelationalConditioner:
+    """A conditioner over states whose coordinates have different means and deviations."""
+    rng = np.random.default_rng(3)
+    numbers = rng.uniform(0.5, 2.0, (2, layout.dim)).astype(np.float32)
+    for family in families(layout):  # objects of one family live in one world
+        columns = np.array([[i for g in groups for i in g.indices] for groups in family.objects])
+        numbers[:, columns] = numbers[:, columns[:1]]
+    normaliser = Normaliser(*numbers, np.zeros(1, np.float32), np.ones(1, np.float32))
+    slots = GoalSetConditioner(layout.dim)
+    base = slots
+    if scheme != "goal-set":
+        base = CONDITIONERS[scheme].make(layout, "learned", None)
+    return RelationalConditioner(base, layout, normaliser, relations or Relations(), slots)
+
+
+def asked_mask(question: str, layout: StateLayout) -> torch.Tensor:
+    return torch.tensor(Query.parse(question, layout).mask.tolist())
+
+
+def draw(layout: StateLayout, count: int = 16) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    rng = torch.Generator().manual_seed(0)
+    states, goals = torch.randn(2, count, layout.dim, generator=rng)
+    return states, goals, torch.rand(count, layout.dim, generator=rng) < 0.5
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("scheme", CONDITIONERS)
+@pytest.mark.parametrize("relations", RELATIONS)
+def test_arrays_and_tensors_are_shown_the_same(layout: str, scheme: str, relations: str) -> None:
+    conditioner = make(LAYOUTS[layout], RELATIONS[relations], scheme)
+    states, goals, masks = draw(LAYOUTS[layout])
+    shown = conditioner(states, goals, masks)
+    assert shown.shape == (16, conditioner.dim)
+    assert conditioner.goal_input(goals, masks).shape == (16, conditioner.goal_dim)
+    arrays = conditioner(states.numpy(), goals.numpy(), masks.numpy())
+    np.testing.assert_allclose(arrays, shown.detach().numpy(), atol=2e-6)
+    one = conditioner(states[3].numpy(), goals[3].numpy(), masks[3].numpy())
+    assert one.dtype == np.float32
+    np.testing.assert_allclose(one, arrays[3], atol=2e-6)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("relations", RELATIONS)
+def test_what_is_not_asked_for_is_not_shown(layout: str, relations: str) -> None:
+    conditioner = make(LAYOUTS[layout], RELATIONS[relations])
+    states, goals, masks = draw(LAYOUTS[layout])
+    hidden = torch.where(conditioner.heard(masks), goals, torch.nan)
+    shown = conditioner(states, hidden, masks)
+    assert shown.isfinite().all()
+    assert (shown == conditioner(states, goals, masks)).all()
+
+
+def test_objects_that_are_alike_can_change_places() -> None:
+    layout = LAYOUTS["cube-3"]
+    conditioner = make(layout)
+    states, goals, _ = draw(layout)
+    other = list(range(layout.dim))
+    other[19:28], other[37:46] = other[37:46], other[19:28]
+    for asked in ("block0_pos", "block0_pos & block0_yaw", "block0_quat & eff_pos"):
+        masks = asked_mask(asked, layout).expand_as(states)
+        shown = conditioner(states, goals, masks)
+        changed = conditioner(states[:, other], goals[:, other], masks[:, other])
+        torch.testing.assert_close(shown, changed, rtol=0, atol=1e-6)
+
+
+def asked_about(layout: StateLayout, question: str, there: str) -> int:
+    """Which of three cubes is in question when those of `there` are where they should be."""
+    conditioner = make(layout, Relations(differences=False))
+    states, goals, _ = draw(layout, 1)
+    if there:
+        places = asked_mask(there, layout)
+        goals[:, places] = states[:, places]
+    shown = conditioner(states, goals, asked_mask(question, layout)[None])
+    alone = [
+        conditioner(states, goals, asked_mask(f"block{i}_pos", layout)[None]) for i in range(3)
+    ]
+    return [bool(torch.allclose(shown, each, atol=1e-6)) for each in alone].index(True)
+
+
+@pytest.mark.parametrize(
+    ("question", "there", "expected"),
+    [
+        ("block0_pos & block2_pos", "", 0),
+        ("block0_pos & block2_pos", "block0_pos", 2),
+        ("block1_pos & block2_pos", "block1_pos", 2),
+        ("block1_pos & block2_pos", "block1_pos & block2_pos", 1),
+        ("block0_pos & block1_pos & block2_pos", "block0_pos & block2_pos", 1),
+    ],
+)
+def test_the_first_object_that_is_not_there_is_in_question(
+    question: str, there: str, expected: int
+) -> None:
+    assert asked_about(LAYOUTS["cube-3"], question, there) == expected
+
+
+def turn(axis: list[float], degrees: float) -> NDArray[np.float32]:
+    half = np.radians(degrees) / 2
+    return np.array([np.cos(half), *(np.sin(half) * np.array(axis))], dtype=np.float32)
+
+
+def heading(degrees: float) -> NDArray[np.float32]:
+    return np.array([np.cos(np.radians(degrees)), np.sin(np.radians(degrees))], dtype=np.float32)
+
+
+def alone(group: Group) -> RelationalConditioner:
+    """The differences of one group, behind its [s̄, ḡ, q], with states in raw units."""
+    dim = len(group.indices)
+    layout = StateLayout(dim, [group])
+    ones = Normaliser(np.zeros(dim, np.float32), np.ones(dim, np.float32), *np.ones((2, 1), "f4"))
+    slots = GoalSetConditioner(dim)
+    return RelationalConditioner(slots, layout, ones, Relations(objects="slots"), slots)
+
+
+def test_differences_are_in_the_metric_of_their_group() -> None:
+    angle = alone(Group("yaw", (0, 1), "angle"))
+    every = np.ones(2, np.bool_)
+    np.testing.assert_allclose(angle(heading(350), heading(20), every)[6:], heading(30) - [1, 0], atol=1e-6)
+    assert not angle(heading(77), heading(77), every)[6:].round(6).any()
+    # Half an angle is no angle: the difference is shown only of the whole.
+    assert not angle(heading(0), heading(90), np.array([True, False]))[6:].any()
+
+    quaternion = alone(Group("quat", range(4), "quaternion"))
+    every = np.ones(4, np.bool_)
+    for sign in (1, -1):  # a quaternion and its negative are one rotation
+        apart = quaternion(turn([0, 0, 1], 10), sign * turn([0, 0, 1], 50), every)[12:]
+        np.testing.assert_allclose(apart, turn([0, 0, 1], 40) - [1, 0, 0, 0], atol=1e-6)
+    apart = quaternion(turn([1, 0, 0], 90), turn([1, 0, 0], 30), every)[12:]
+    np.testing.assert_allclose(apart, turn([1, 0, 0], -60) - [1, 0, 0, 0], atol=1e-6)
+
+
+def test_half_of_a_symbol_is_heard_as_the_whole() -> None:
+    layout = LAYOUTS["scene"]
+    conditioner = make(layout)
+    half, whole = (Query.parse(q, layout).mask for q in ("[29] & eff_pos", "button0_state & eff_pos"))
+    assert (conditioner.heard(half) == whole).all()
+    states, goals, _ = (each.numpy() for each in draw(layout))
+    assert (conditioner(states[0], goals[0], half) == conditioner(states[0], goals[0], whole)).all()
+
+
+def test_objects_without_a_place_are_named() -> None:
+    layout = LAYOUTS["puzzle"]
+    conditioner = make(layout)
+    states, goals, _ = (each.numpy() for each in draw(layout))
+    goals[0], states[0] = 1.0, 0.0  # all buttons look alike
+    first, last = (Query.parse(f"button{i}_state", layout).mask for i in (0, 8))
+    assert (conditioner(states[0], goals[0], first) != conditioner(states[0], goals[0], last)).any()
