@@ -32,8 +32,10 @@ class Overrides:
     """AdamW's."""
     schedule: Literal["constant", "cosine"] | None = None
     """Whether the learning rate stays, or falls along a cosine."""
-    labels: Literal["predicate", "terms", "identity"] | None = None
+    labels: Literal["predicate", "terms", "identity", "arrival"] | None = None
     """What counts as being at a goal in relabeling."""
+    direct: int | None = None
+    """Steps within which an actor's goal must be arrived at, and not before."""
     fill: Literal["learned", "zero", "random"] | None = None
     """What stands where a query does not look."""
     clamp: Literal["environment", "standardised"] | None = None
@@ -158,6 +160,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
                 more_logs=_wandb(looking.wandb),
                 device=device,
                 data_in=where,
+                say=_say,
             )
             screen.finish()
         except KeyboardInterrupt:
