@@ -32,8 +32,10 @@ class Overrides:
     """AdamW's."""
     schedule: Literal["constant", "cosine"] | None = None
     """Whether the learning rate stays, or falls along a cosine."""
-    labels: Literal["predicate", "terms", "identity"] | None = None
+    labels: Literal["predicate", "terms", "identity", "arrival"] | None = None
     """What counts as being at a goal in relabeling."""
+    direct: int | None = None
+    """Steps within which an actor's goal must be arrived at, and not before."""
     inputs: str | None = None
     """What networks are shown of a question: plain (the paper's) or relational."""
     fill: Literal["learned", "zero", "random"] | None = None
@@ -160,6 +162,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
                 more_logs=_wandb(looking.wandb),
                 device=device,
                 data_in=where,
+                say=_say,
             )
             screen.finish()
         except KeyboardInterrupt:

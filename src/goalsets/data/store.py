@@ -4,6 +4,7 @@ A store is a directory:
 
     store.json         what there is: layout, splits, and for each array its dtype, shape and digest
     data-<id>/         observations.npy, actions.npy, offsets.npy, extra.<name>.npy
+    derived-<...>      what was worked out from the arrays; it may be removed at any time
 
 `store.json` names the directory that holds the arrays and is replaced in one step, so that a
 conversion that is killed leaves the old store or none. The arrays are plain `.npy` files.
@@ -30,6 +31,8 @@ FORMAT = "goalsets-store"
 VERSION = 1
 INDEX = "store.json"
 EXTRA = "extra."
+DERIVED = "derived-"
+"""How files begin that can be made from the arrays again."""
 REQUIRED = ("observations", "actions", "offsets")
 
 Split = Literal["train", "validation"]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from goalsets.core import Episode, StateLayout, layout_to_dict
 from goalsets.data.store import (
+    DERIVED,
     EXTRA,
     FORMAT,
     INDEX,
@@ -238,7 +239,7 @@ def _replace_file(path: Path, text: str) -> None:
 
 
 def _is_ours(name: str) -> bool:
-    return name in (INDEX, ".lock", "store.tmp") or name.startswith("data-")
+    return name in (INDEX, ".lock", "store.tmp") or name.startswith(("data-", DERIVED))
 
 
 def _lock(path: Path) -> IO[bytes]:
@@ -253,7 +254,7 @@ def _lock(path: Path) -> IO[bytes]:
 
 
 def _remove_unused(path: Path) -> None:
-    """Remove data that the visible store, if any, does not name."""
+    """Remove data that the visible store, if any, does not name, and what was made from any."""
     used = ""
     if (path / INDEX).exists():
         with contextlib.suppress(ValueError, OSError):
@@ -261,3 +262,6 @@ def _remove_unused(path: Path) -> None:
     for directory in path.glob("data-*"):
         if directory.name != used:
             shutil.rmtree(directory, ignore_errors=True)
+    for file in path.glob(f"{DERIVED}*"):
+        with contextlib.suppress(OSError):
+            file.unlink()

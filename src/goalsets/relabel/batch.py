@@ -53,7 +53,8 @@ class Goals(Generic[A]):
     masks: A
     """`bool[B, D]`: the queries."""
     steps: A
-    """`[B]`: steps to the reference along the trajectory, or -1 where it lies elsewhere."""
+    """`[B]`: steps along the trajectory to the reference, or to the arrival at its goal set where
+    labels are by arrival; -1 where the reference lies elsewhere."""
     labels: tuple[A, A] | None = None
     """`bool[B]` each: c_{g,q}(s_t) and c_{g,q}(s_{t+1}); None where nobody asked for them."""
 
@@ -90,6 +91,8 @@ class Batch(Generic[A]):
     """`[B, D]` for each k: s_{t+k}, or the episode's last state if that is sooner."""
     taken: A | None = None
     """`bool[B, K]`: which of several actions were taken before the episode ended."""
+    facts: Mapping[str, float] = field(default_factory=lambda: MappingProxyType(dict[str, float]()))
+    """What there is to tell of how it was drawn, for logs."""
 
     def map(self, change: Callable[[A], B]) -> Batch[B]:
         """The same batch with every array changed, such as turned into a tensor."""
@@ -118,4 +121,4 @@ class Batch(Generic[A]):
         }
         later = {k: next(rest) for k in self.later}
         taken = None if self.taken is None else next(rest)
-        return Batch(states, actions, next_states, goals, later, cast(Any, taken))
+        return Batch(states, actions, next_states, goals, later, cast(Any, taken), self.facts)

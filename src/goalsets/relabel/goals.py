@@ -31,6 +31,23 @@ class StateSource(Protocol):
 
 
 @dataclass(frozen=True)
+class Generators:
+    """One generator for transitions and goals, one for queries.
+
+    They are apart so that every scheme sees the same goals: a query distribution that draws more
+    numbers than another does not move them.
+    """
+
+    goals: np.random.Generator
+    queries: np.random.Generator
+
+    @classmethod
+    def from_seed(cls, seed: int) -> Generators:
+        """Derive both from one seed."""
+        return cls(np.random.default_rng((seed, 0)), np.random.default_rng((seed, 1)))
+
+
+@dataclass(frozen=True)
 class GoalMixture:
     """A mixture of current, future and random states; the probabilities are normalised."""
 
@@ -46,6 +63,9 @@ class GoalMixture:
     """α: how much near futures are preferred."""
     labels: bool = False
     """Whether states are labeled that are at their goals already."""
+    window: int | None = None
+    """Steps within which the goal must be arrived at, and at which the question must not be
+    answered yet (see `goalsets.relabel.direct`); None takes any goal."""
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -59,6 +79,8 @@ class GoalMixture:
                 "future goals need horizon >= 1 and exponent > 0, got "
                 f"{self.horizon} and {self.exponent}."
             )
+        if self.window is not None and self.window < 1:
+            raise GoalsetsError(f"direct goals need a window of 1 step or more, got {self.window}.")
 
     def within(self, horizon: int) -> GoalMixture:
         """This mixture with a horizon, unless it has its own."""

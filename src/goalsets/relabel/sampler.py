@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.core import StateLayout
+from goalsets.core import GoalsetsError, StateLayout
+from goalsets.relabel.arrivals import Arrivals
 from goalsets.relabel.batch import Batch, BatchSpec, Goals
-from goalsets.relabel.goals import Rows
+from goalsets.relabel.direct import DirectGoals, Drawn
+from goalsets.relabel.goals import Generators, Rows
 from goalsets.relabel.labels import Candidates, Floats, Labels, PredicateLabels
 from goalsets.relabel.queries import QueryDistribution
 
@@ -49,23 +52,6 @@ class RowSource(Protocol):
 
 
 @dataclass(frozen=True)
-class Generators:
-    """One generator for transitions and goals, one for queries.
-
-    They are apart so that every scheme sees the same goals: a query distribution that draws more
-    numbers than another does not move them.
-    """
-
-    goals: np.random.Generator
-    queries: np.random.Generator
-
-    @classmethod
-    def from_seed(cls, seed: int) -> Generators:
-        """Derive both from one seed."""
-        return cls(np.random.default_rng((seed, 0)), np.random.default_rng((seed, 1)))
-
-
-@dataclass(frozen=True)
 class Sampler:
     """Draws relabeled batches.
 
@@ -76,6 +62,10 @@ class Sampler:
         spec: What the learner wants.
         horizon: H_max, for mixtures of goals that have no horizon of their own.
         labels: What counts as being at a goal.
+        arrivals: Since when the data was at its goals, by the rows of the source. With them, steps
+            to goals on the same trajectory are those to the arrival, and goals may be direct.
+        steps_to_arrival: False counts steps to the reference all the same: labels by identity
+            know no arrival.
     """
 
     source: RowSource
@@ -84,6 +74,17 @@ class Sampler:
     spec: BatchSpec
     horizon: int = 200
     labels: Labels = field(default_factory=PredicateLabels)
+    arrivals: Arrivals | None = None
+    steps_to_arrival: bool = True
+
+    def __post_init__(self) -> None:
+        """Check that what is wanted can be had."""
+        windowed = [name for name, mixture in self.spec.goals.items() if mixture.window is not None]
+        if windowed and self.arrivals is None:
+            raise GoalsetsError(
+                f"the goals {windowed[0]!r} have a window, and whether they are arrived at within "
+                "it takes arrivals: give the sampler some (goalsets.relabel.arrivals)."
+            )
 
     def sample(self, batch_size: int, rng: Generators) -> Batch[Arrays]:
         """Draw a batch."""
@@ -97,21 +98,40 @@ class Sampler:
         masks = self.queries.sample(self.layout, len(drawn) * batch_size, rng.queries)
         states, next_states = source.states(rows), source.states(rows + 1)
         goals: dict[str, Goals[Arrays]] = {}
-        for (name, mixture), (goal_rows, steps), own in zip(
+        facts: dict[str, list[float]] = {}
+        for (name, mixture), goal, asked in zip(
             spec.goals.items(), drawn, np.split(masks, len(drawn)), strict=True
         ):
-            references = source.states(goal_rows)
+            own = Drawn(*goal, asked)
+            if mixture.window is not None:
+                own, told = self._direct.choose(mixture.within(self.horizon), rows, ends, own, rng)
+                for fact, value in told.items():
+                    facts.setdefault(fact, []).append(value)
+            references = source.states(own.rows)
             labels = None
             if mixture.labels:
                 labels = (
-                    self._label(Candidates(states, references, own, rows, goal_rows)),
-                    self._label(Candidates(next_states, references, own, rows + 1, goal_rows)),
+                    self._label(Candidates(states, references, own.masks, rows, own.rows)),
+                    self._label(Candidates(next_states, references, own.masks, rows + 1, own.rows)),
                 )
-            goals[name] = Goals(references, own, steps, labels)
+            goals[name] = Goals(references, own.masks, self._steps(rows, own), labels)
         actions, taken = self._actions(rows, ends)
         later = {k: source.states(np.minimum(rows + k, ends)) for k in spec.later}
         source.advance(batch_size)
-        return Batch(states, actions, next_states, goals, later, taken)
+        means = {fact: sum(values) / len(values) for fact, values in facts.items()}
+        return Batch(states, actions, next_states, goals, later, taken, means)
+
+    @functools.cached_property
+    def _direct(self) -> DirectGoals:
+        assert self.arrivals is not None
+        return DirectGoals(self.arrivals, self.queries, self.source)
+
+    def _steps(self, rows: Rows, drawn: Drawn) -> Rows:
+        """Steps to the goals: to the arrivals, where they are known and asked for."""
+        if self.arrivals is None or not self.steps_to_arrival:
+            return drawn.steps
+        late = np.maximum(self.arrivals.arrival(drawn.rows, drawn.masks) - rows, 0)
+        return np.where(drawn.steps >= 0, late, drawn.steps)
 
     def _label(self, candidates: Candidates) -> NDArray[np.bool_]:
         return self.labels.at_goal(candidates)

@@ -50,10 +50,14 @@ class TrainConfig:
     """Width of the networks' hidden layers."""
     horizon: int | None = None
     """H_max: how many steps ahead a goal may lie; the task's unless given."""
-    labels: Literal["predicate", "terms", "identity"] = "predicate"
-    """What counts as being at a goal: see `goalsets.relabel.labels`."""
+    labels: Literal["predicate", "terms", "identity", "arrival"] = "predicate"
+    """What counts as being at a goal: see `goalsets.relabel.labels`; and whether steps to a goal
+    are those to its arrival: see `goalsets.relabel.arrivals`."""
     epsilon: float = 0.02
-    """ε of the predicate labels."""
+    """ε of the predicate labels, and of arrivals where a group has no tolerance or is cut."""
+    direct: int | None = None
+    """Steps within which an actor's goal must be arrived at (see `goalsets.relabel.arrivals`); None
+    takes any future goal."""
     inputs: str = "plain"
     """What networks are shown of a question: the paper's [s̄, ḡ, q] is `plain`; see
     `goalsets.condition.INPUTS`."""
@@ -74,6 +78,8 @@ class TrainConfig:
                 raise GoalsetsError(f"{name} must be 1 or more, got {getattr(self, name)}.")
         if not self.learning_rate > 0:
             raise GoalsetsError(f"learning_rate must be above 0, got {self.learning_rate}.")
+        if self.direct is not None and self.direct < 1:
+            raise GoalsetsError(f"direct must be 1 step or more, got {self.direct}.")
 
     def learner_config(self) -> Any:  # noqa: ANN401 - each learner has its own
         """The learner's configuration."""

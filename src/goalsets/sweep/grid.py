@@ -22,6 +22,9 @@ from goalsets.train.session import Pace
 
 AXES = ("task", "learner", "scheme", "seed")
 """Fields of a configuration that the grid itself decides."""
+LATER = {"direct": None}
+"""Fields that came later, with what was done before: as long as a run does that, they are no part
+of its name, so that runs which are there are found."""
 OVERRIDABLE = tuple(f.name for f in dataclasses.fields(TrainConfig) if f.name not in AXES)
 
 
@@ -79,6 +82,9 @@ class Job:
         """What runs have in common that differ only in their seed."""
         plain = dataclasses.asdict(self.config)
         del plain["seed"]
+        for name, before in LATER.items():
+            if plain[name] == before:
+                del plain[name]
         text = json.dumps(plain, sort_keys=True, separators=(",", ":"))
         digest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
         return f"{self.config.task}/{self.config.learner}-{self.config.scheme}-{digest}"

@@ -71,6 +71,7 @@ def _train(claims: Claims, assignment: Assignment, stop: Stop, place: Place) -> 
                 stop=watch,
                 device=assignment.device,
                 data_in=data_in,
+                say=print,
             )
         except StoppedError as error:
             return _end(claims, "stopped", str(error))

@@ -216,6 +216,7 @@ def _do(job: Job, assignment: Assignment, claim: Claim, stop: Stop, place: Place
             stop=watch.stop,
             device=assignment.device,
             data_in=data_in,
+            say=print,
         )
     evaluate(assignment, claim, stop, place)
 

@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -152,10 +152,11 @@ class Trainer:
 
     def step(self) -> dict[str, torch.Tensor]:
         """Take one gradient step, and return what there is to log."""
-        loss, metrics = self.learner.losses(self.draw())
+        batch = self.draw()
+        loss, metrics = self.learner.losses(batch)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        return self.descend(loss, metrics)
+        return self.descend(loss, metrics, batch.facts)
 
     def draw(self) -> Batch[torch.Tensor]:
         """Draw the batch of the step that comes."""
@@ -168,9 +169,16 @@ class Trainer:
         return batch.map(lambda array: torch.from_numpy(array).to(self.device))
 
     def descend(
-        self, loss: torch.Tensor, metrics: dict[str, torch.Tensor]
+        self, loss: torch.Tensor, metrics: dict[str, torch.Tensor], facts: Mapping[str, float]
     ) -> dict[str, torch.Tensor]:
-        """Follow the gradients that the parameters have; return what there is to log."""
+        """Follow the gradients that the parameters have; return what there is to log.
+
+        Args:
+            loss: Whose gradients they are.
+            metrics: Of the loss.
+            facts: Of the batch.
+        """
+        metrics |= {name: torch.tensor(value) for name, value in facts.items()}
         metrics["gradient"] = self._clip()
         self.optimiser.step()
         self.learner.after_step()
@@ -183,7 +191,8 @@ class Trainer:
         if self.held_out is None:
             return {}
         loss, metrics = self.learner.losses(self.held_out)
-        return {HELD_OUT + name: float(value) for name, value in {**metrics, "loss": loss}.items()}
+        found = {**metrics, **self.held_out.facts, "loss": loss}
+        return {HELD_OUT + name: float(value) for name, value in found.items()}
 
     def _schedule(self) -> None:
         """Set the learning rate of the step that comes; it depends on nothing but the step."""

@@ -22,9 +22,16 @@ from goalsets.runs.config import TrainConfig
 from goalsets.runs.frame import Frame
 from goalsets.runs.run import CONFIG, Run, RunError
 from goalsets.runs.weights import CHECKPOINT, Progress
-from goalsets.train.build import draw_bank, draw_held_out, make_sampler
+from goalsets.train.build import (
+    SplitArrivals,
+    draw_bank,
+    draw_held_out,
+    make_arrivals,
+    make_sampler,
+)
 from goalsets.train.log import CsvLog, Log, TensorBoardLog
 from goalsets.train.loop import Trainer
+from goalsets.workers import silence
 
 
 class TrainingWatch(Protocol):
@@ -73,6 +80,7 @@ def train(  # noqa: PLR0913 - each is a choice of its own
     device: str = "cpu",
     data_in: DataIn = "auto",
     window_bytes: int = WINDOW_BYTES,
+    say: Callable[[str], None] = silence,
 ) -> Run:
     """Train, from the start or from the last checkpoint.
 
@@ -93,6 +101,7 @@ def train(  # noqa: PLR0913 - each is a choice of its own
             are the same.
         window_bytes: Data with larger observations is drawn from through a window of this size
             (see `goalsets.data.window`); the weights depend on it.
+        say: Told of what takes long before the first step.
     """
     pace = pace or Pace()
     run, trainer = prepare(
@@ -105,6 +114,7 @@ def train(  # noqa: PLR0913 - each is a choice of its own
         device=device,
         data_in=data_in,
         window_bytes=window_bytes,
+        say=say,
     )
     after = trainer.progress.step
     if watch is not None:
@@ -133,10 +143,12 @@ def prepare(  # noqa: PLR0913 - as above
     resume: bool,
     frame: Frame | None = None,
     data: Trajectories | None = None,
+    arrivals: SplitArrivals | None = None,
     more_logs: Callable[[Run], Sequence[Log]] | None = None,
     device: str = "cpu",
     data_in: DataIn = "auto",
     window_bytes: int = WINDOW_BYTES,
+    say: Callable[[str], None] = silence,
 ) -> tuple[Run, Trainer]:
     """Open a run directory, and put the trainer together that goes on where it is.
 
@@ -148,16 +160,21 @@ def prepare(  # noqa: PLR0913 - as above
         resume: Continue what is there.
         frame: What is known of the data, if somebody knows it already.
         data: A standardised copy of the data, if somebody has one.
+        arrivals: Those of the data, likewise.
         more_logs: Where else metrics go.
         device: Where to compute.
         data_in: Where the data is, unless it is given.
         window_bytes: As for `train`.
+        say: Likewise.
     """
     check_device(device)
     place = choose_place(data_in, store.train)
     frame = frame or make_frame(config, store)
     run = _open(config, frame, store, directory, resume=resume)
-    held_out = draw_held_out(config, frame, store.validation, window_bytes=window_bytes)
+    arrivals = arrivals or make_arrivals(config, frame, store, say)
+    held_out = draw_held_out(
+        config, frame, store.validation, window_bytes=window_bytes, arrivals=arrivals.validation
+    )
     if data is not None:
         source = DataSource(data, seed=config.seed, window_bytes=window_bytes)
     else:
@@ -167,7 +184,7 @@ def prepare(  # noqa: PLR0913 - as above
     trainer = Trainer(
         config,
         make_learner(config, frame, draw_bank(config, source)),
-        make_sampler(config, frame, source),
+        make_sampler(config, frame, source, arrivals.train),
         directory,
         log_every=pace.log_every,
         checkpoint_every=pace.checkpoint_every,

@@ -24,8 +24,10 @@ from goalsets.data.window import WINDOW_BYTES
 from goalsets.learners import Batch, Learner
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import Run
+from goalsets.train.build import make_arrivals
 from goalsets.train.loop import DivergedError, StoppedError, Trainer
 from goalsets.train.session import Pace, make_frame, prepare
+from goalsets.workers import silence
 
 Stop = Callable[[int, int], bool]
 """Told which seed of the stack has taken which step; says whether to stop."""
@@ -68,7 +70,7 @@ class Stack:
                     # that a gradient lies there like its parameter.
                     parameter.grad = gradients["learner." + name][index].contiguous()
             own = {name: value[index] for name, value in metrics.items()}
-            found.append(trainer.descend(losses[index], own))
+            found.append(trainer.descend(losses[index], own, drawn[index].facts))
         return found
 
     def _loss(
@@ -92,7 +94,7 @@ class _Losses(nn.Module):
         return self.learner.losses(self.form.replaced(batch))
 
 
-def train_together(
+def train_together(  # noqa: PLR0913 - each is a choice of its own
     configs: Sequence[TrainConfig],
     store: Store,
     directories: Sequence[Path],
@@ -102,6 +104,7 @@ def train_together(
     device: str = "cpu",
     data_in: DataIn = "auto",
     window_bytes: int = WINDOW_BYTES,
+    say: Callable[[str], None] = silence,
 ) -> list[Run | DivergedError]:
     """Train, from the start or from the last checkpoints.
 
@@ -116,6 +119,7 @@ def train_together(
         data_in: Where the data is, as for `goalsets.train.session.train`. In memory all share a
             copy; on disk each has a window of its own.
         window_bytes: Likewise.
+        say: Told of what takes long.
 
     Returns:
         For each its run, or how it diverged: that does not keep the others.
@@ -125,6 +129,7 @@ def train_together(
     frame = make_frame(configs[0], store)
     place = choose_place(data_in, store.train)
     data = frame.normaliser.apply(store.train) if place == "memory" else None
+    arrivals = make_arrivals(configs[0], frame, store, say)
     runs: dict[int, Run] = {}
     trainers: dict[int, Trainer] = {}
     for index, (config, directory) in enumerate(zip(configs, directories, strict=True)):
@@ -134,6 +139,7 @@ def train_together(
             directory,
             frame=frame,
             data=data,
+            arrivals=arrivals,
             pace=pace,
             resume=True,
             device=device,

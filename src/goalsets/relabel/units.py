@@ -1,0 +1,147 @@
+"""What of a query is compared as one thing, and whether it holds.
+
+A query divides into *units*. A group that is active as a whole is one, under its metric and its
+tolerance; where only the user can know a tolerance, the paper's rule stands in: the mean squared
+difference, in squared standard deviations, is at most ε. Of a group that the query cuts through,
+and of coordinates without a group, each active coordinate is one: it may differ by √ε standard
+deviations, or by nothing where its group is compared exactly.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import Group, StateLayout
+from goalsets.core.metrics import Metric, distance
+
+Floats = NDArray[np.float32]
+Flags = NDArray[np.bool_]
+
+EPSILON = 0.02
+"""The paper's ε."""
+_BY_PAIRS = 8
+"""From so many numbers on, NumPy's sum along a row is not the sum from left to right."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A group, or a single coordinate."""
+
+    indices: tuple[int, ...]
+    """Which coordinates of the state."""
+    metric: Metric | Literal["relaxed"]
+    """How far apart: a metric, or the paper's mean squared difference."""
+    tolerance: float
+    """The largest distance that still holds."""
+    scale: tuple[float, ...] = ()
+    """Deviations by which `relaxed` divides the coordinates."""
+
+    def values(self, states: Floats) -> Floats:
+        """The unit's coordinates `[..., n]` of states `[..., D]`, as `within` takes them."""
+        first, last = self.indices[0], self.indices[-1]
+        # A slice costs no copy.
+        found = states[..., slice(first, last + 1) if self.neighbours else list(self.indices)]
+        return found / np.array(self.scale, np.float32) if self.scale else found
+
+    def apart(self, states: Floats, references: Floats) -> Floats:
+        """The distance `[...]` between values of this unit, as `GoalSet` measures it."""
+        if self.metric != "relaxed":
+            return distance(self.metric, states, references)
+        delta = states - references
+        return (delta * delta).sum(-1) / len(self.indices)
+
+    def within(self, states: Floats, references: Floats) -> Flags:
+        """Whether values of this unit `[..., n]` are within the tolerance, `bool[...]`."""
+        return self.apart(states, references) <= self.tolerance
+
+    @property
+    def neighbours(self) -> bool:
+        """Whether the coordinates lie side by side."""
+        return self.indices == tuple(range(self.indices[0], self.indices[-1] + 1))
+
+    @property
+    def along_rows(self) -> bool:
+        """Whether distances are sums along rows in memory, whose last bits depend on that."""
+        return self.neighbours and len(self.indices) >= _BY_PAIRS
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """Divides queries into units and judges them."""
+
+    layout: StateLayout
+    std: Floats
+    """`[D]`: the deviations of the data."""
+    epsilon: float = EPSILON
+
+    @functools.cached_property
+    def groups(self) -> tuple[Unit, ...]:
+        """The layout's groups, each as a whole."""
+        return tuple(self._whole(group) for group in self.layout.groups)
+
+    @functools.cached_property
+    def coordinates(self) -> tuple[Unit, ...]:
+        """Every coordinate by itself."""
+        allowed = math.sqrt(self.epsilon)
+        exact = [owner is not None and owner.metric == "exact" for owner in self.layout.owners]
+        return tuple(
+            Unit((index,), "absolute", 0.0 if exact[index] else allowed * float(self.std[index]))
+            for index in range(self.layout.dim)
+        )
+
+    def _whole(self, group: Group) -> Unit:
+        indices = tuple(group.indices)
+        if group.tolerance is not None:
+            return Unit(indices, group.metric, group.tolerance)
+        scale = tuple(float(self.std[index]) for index in indices)
+        return Unit(indices, "relaxed", self.epsilon, scale)
+
+    def divide(self, masks: Flags) -> tuple[Flags, Flags]:
+        """Divide queries `bool[B, D]` into groups `bool[B, G]` and coordinates `bool[B, D]`."""
+        members, sizes, owners = self._membership
+        whole = masks.astype(np.float32) @ members == sizes
+        # The last column belongs to coordinates without a group, which nobody covers.
+        covered = np.pad(whole, ((0, 0), (0, 1)))[:, owners]
+        return whole, masks & ~covered
+
+    @functools.cached_property
+    def masks(self) -> Flags:
+        """`bool[G, D]`: the query of each group."""
+        return np.swapaxes(self._membership[0], 0, 1) > 0
+
+    @functools.cached_property
+    def _membership(self) -> tuple[Floats, Floats, NDArray[np.int64]]:
+        """`[D, G]`, 1 where a coordinate belongs to a group; the sizes `[G]`; owners `[D]`."""
+        number = len(self.layout.groups)
+        members = np.zeros((self.layout.dim, number), np.float32)
+        owners = np.full(self.layout.dim, number)
+        for place, group in enumerate(self.layout.groups):
+            members[list(group.indices), place] = 1.0
+            owners[list(group.indices)] = place
+        return members, members.sum(0), owners
+
+    def holds(self, states: Floats, goals: Floats, masks: Flags) -> Flags:
+        """Whether states are in their goal sets: all three `[B, D]`, in observation units.
+
+        A value that the query does not look at may be anything, even not a number.
+        """
+        whole, single = self.divide(masks)
+        with np.errstate(invalid="ignore"):
+            near = np.abs(states - goals) <= self._allowed
+            found: Flags = np.all(near | ~single, axis=-1)
+            for place, unit in enumerate(self.groups):
+                rows = np.flatnonzero(whole[:, place] & found)
+                if len(rows):
+                    values = unit.values(states[rows]), unit.values(goals[rows])
+                    found[rows] = unit.within(*values)
+        return found
+
+    @functools.cached_property
+    def _allowed(self) -> Floats:
+        return np.array([unit.tolerance for unit in self.coordinates], np.float32)
