@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from goalsets import Group, StateLayout, read_layout, write_layout
 from goalsets.core import LayoutError, layout_from_dict, layout_to_dict
+from goalsets.core.objects import families
 from tests.core.strategies import layouts
 
 
@@ -69,6 +70,12 @@ GROUP_ERRORS = {
     "'pos' is compared exactly: it takes no tolerance": {"metric": "exact", "tolerance": 0.1},
     "'all' is a word of the query language": {"name": "all"},
     "'a-b' is no name for a group": {"name": "a-b"},
+    "such as 'block*_pos' for 'block0_pos'; got 'block*_pos'": {"kind": "block*_pos"},
+    "what tells the objects apart, such as 'block*_pos' for 'block0_pos'; got 'pos'": {
+        "kind": "pos"
+    },
+    "for 'block0_pos'; got 'p*o*s'": {"kind": "p*o*s"},
+    "for 'block0_pos'; got 'pos*'": {"kind": "pos*"},
 }
 
 
@@ -97,6 +104,15 @@ LAYOUT_ERRORS = {
     "alias 'a' refers to itself: a -> b -> a": {"aliases": {"a": "b & pos", "b": "a"}},
     "alias 'broken': cannot read the query at column 7": {"aliases": {"broken": "pos & "}},
     "alias 'task' refers to 'cube', which is no group": {"task": "cube"},
+    "group 'cube' is relative to 'hand', which is no group": {
+        "groups": [Group("cube", (0, 1), relative_to="hand")]
+    },
+    "groups 'cube' and 'pos' cannot be compared: they differ in their number of coordinates": {
+        "groups": [POS, Group("cube", (2,), relative_to="pos")]
+    },
+    "groups 'a0' and 'a1' cannot be compared": {
+        "groups": [Group("a0", (0,), unit="m", kind="a*"), Group("a1", (1,), kind="a*")]
+    },
 }
 
 
@@ -158,3 +174,32 @@ def test_unknown_group_suggests() -> None:
     layout = StateLayout(3, [POS])
     with pytest.raises(LayoutError, match="unknown group 'poss': did you mean 'pos'"):
         layout.group("poss")
+
+
+def test_objects_follow_from_kinds() -> None:
+    layout = StateLayout(
+        9,
+        [
+            Group("left_cup/pos", (0, 1), kind="*_cup/pos", relative_to="hand"),
+            Group("hand", (2, 3)),
+            Group("right_cup/pos", (4, 5), kind="*_cup/pos", relative_to="hand"),
+            Group("right_cup/full", (6,), "exact", kind="*_cup/full"),
+            Group("left_cup/full", (7,), "exact", kind="*_cup/full"),
+            Group("lamp0", (8,), kind="lamp*"),
+        ],
+    )
+    found = {family.kinds: (family.names, family.has_place) for family in families(layout)}
+    assert found == {
+        ("*_cup/pos", "*_cup/full"): (("left", "right"), True),
+        ("lamp*",): (("0",), False),
+    }
+
+
+def test_no_question_depends_on_kinds() -> None:
+    """Runs and suites of before there were kinds are asked with the layouts of today."""
+    plain = StateLayout(4, [Group("a0", (0, 1)), Group("hand", (2, 3))])
+    told = StateLayout(4, [Group("a0", (0, 1), kind="a*", relative_to="hand"), plain.groups[1]])
+    assert told == plain
+    assert hash(told) == hash(plain)
+    again = layout_from_dict(layout_to_dict(told)).group("a0")
+    assert (again.kind, again.relative_to, again.object_name) == ("a*", "hand", "0")

@@ -39,10 +39,12 @@ def families(layout: StateLayout) -> tuple[Family, ...]:
     for group in layout.groups:
         if group.kind:
             members.setdefault(group.kind, {})[group.object_name] = group
-    alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    alike: dict[tuple[str, frozenset[str]], list[str]] = {}
     for kind, groups in members.items():
-        alike.setdefault((kind.partition("*")[0], tuple(groups)), []).append(kind)
-    return tuple(
-        Family(names, tuple(tuple(members[kind][name] for kind in kinds) for name in names))
-        for (_, names), kinds in alike.items()
-    )
+        alike.setdefault((kind.partition("*")[0], frozenset(groups)), []).append(kind)
+    return tuple(_family([members[kind] for kind in kinds]) for kinds in alike.values())
+
+
+def _family(kinds: list[dict[str, Group]]) -> Family:
+    names = tuple(kinds[0])
+    return Family(names, tuple(tuple(groups[name] for groups in kinds) for name in names))
