@@ -150,7 +150,9 @@ def alone(group: Group) -> RelationalConditioner:
 def test_differences_are_in_the_metric_of_their_group() -> None:
     angle = alone(Group("yaw", (0, 1), "angle"))
     every = np.ones(2, np.bool_)
-    np.testing.assert_allclose(angle(heading(350), heading(20), every)[6:], heading(30) - [1, 0], atol=1e-6)
+    np.testing.assert_allclose(
+        angle(heading(350), heading(20), every)[6:], heading(30) - [1, 0], atol=1e-6
+    )
     assert not angle(heading(77), heading(77), every)[6:].round(6).any()
     # Half an angle is no angle: the difference is shown only of the whole.
     assert not angle(heading(0), heading(90), np.array([True, False]))[6:].any()
@@ -167,7 +169,9 @@ def test_differences_are_in_the_metric_of_their_group() -> None:
 def test_half_of_a_symbol_is_heard_as_the_whole() -> None:
     layout = LAYOUTS["scene"]
     conditioner = make(layout)
-    half, whole = (Query.parse(q, layout).mask for q in ("[29] & eff_pos", "button0_state & eff_pos"))
+    half, whole = (
+        Query.parse(q, layout).mask for q in ("[29] & eff_pos", "button0_state & eff_pos")
+    )
     assert (conditioner.heard(half) == whole).all()
     states, goals, _ = (each.numpy() for each in draw(layout))
     assert (conditioner(states[0], goals[0], half) == conditioner(states[0], goals[0], whole)).all()

@@ -87,3 +87,17 @@ def test_ones_own_choice_comes_last() -> None:
     assert config.learner_config().discount == 0.9
     with pytest.raises(GoalsetsError, match="gcivl has no setting 'alhpa'"):
         resolve(TASK, learner="gcivl", settings={"alhpa": 1})
+
+
+def test_a_scheme_with_direct_hindsight_brings_it_to_every_preset() -> None:
+    for preset in PRESETS:
+        told = resolve(CLEAN, scheme="gs-direct", preset=preset)
+        assert (told.inputs, told.labels, told.direct) == ("relational", "arrival", 90)
+        plain = resolve(CLEAN, scheme="gs-semantic", preset=preset)
+        assert (plain.inputs, plain.direct) == ("plain", None)
+        assert plain.labels != "arrival"
+    # In a maze every step leads somewhere: there is no motion to wait for.
+    assert resolve("pointmaze-medium-navigate-v0", scheme="gs-direct").direct is None
+    alone = {"inputs": "plain", "direct": None, "labels": "identity"}
+    chosen = resolve(CLEAN, scheme="gs-direct", overrides=alone)
+    assert (chosen.inputs, chosen.labels, chosen.direct) == ("plain", "identity", None)

@@ -43,7 +43,8 @@ class Units:
     def even_scales(self, groups: Sequence[Group]) -> Floats:
         """The same for all coordinates of a group: a place keeps its directions."""
         found = [
-            np.full(len(g.indices), np.sqrt((self.std[list(g.indices)] ** 2).mean())) for g in groups
+            np.full(len(g.indices), np.sqrt((self.std[list(g.indices)] ** 2).mean()))
+            for g in groups
         ]
         return np.concatenate(found or [np.empty(0)]).astype(np.float32)
 

@@ -76,6 +76,9 @@ class Task:
     """Steps of an evaluation episode."""
     relabel_horizon: int
     """H_max: how far ahead a future state may become a goal."""
+    motion: int | None = None
+    """Steps that a motion in the data takes, such as a pick and place: within them a direct goal is
+    arrived at. None where every step leads somewhere, as in a maze."""
     published: bool = False
     """Whether OGBench has a data set of this name to download."""
     goals: tuple[str, ...] = ("goal",)

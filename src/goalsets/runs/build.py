@@ -44,9 +44,7 @@ def make_learner(config: TrainConfig, frame: Frame, bank: torch.Tensor | None = 
         return LEARNERS[config.learner](problem, conditioner, config.learner_config())
 
 
-def _make_conditioner(
-    config: TrainConfig, frame: Frame, bank: torch.Tensor | None
-) -> Conditioner:
+def _make_conditioner(config: TrainConfig, frame: Frame, bank: torch.Tensor | None) -> Conditioner:
     """What the scheme lets a network hear, shown in the way that the configuration says."""
     layout, relations = frame.layout, INPUTS[config.inputs]
     base = CONDITIONERS[SCHEMES[config.scheme].conditioning].make(layout, config.fill, bank)

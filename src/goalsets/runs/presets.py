@@ -14,7 +14,7 @@ from typing import Any
 from goalsets.core import Registry
 from goalsets.envs.tasks import TASKS
 from goalsets.learners import DEFAULT, LEARNERS
-from goalsets.relabel.queries import DEFAULT_SCHEME
+from goalsets.relabel.queries import DEFAULT_SCHEME, SCHEMES
 from goalsets.runs.config import TrainConfig
 
 Fields = dict[str, Any]
@@ -116,6 +116,12 @@ def small(task: str, learner: str) -> Fields:
     return {**_MINUTES, **size, **_own("small", learner)}
 
 
+def direct_hindsight(task: str) -> Fields:
+    """What a scheme with direct hindsight adds to any preset: see docs/direct.md."""
+    motion = TASKS[task].motion if task in TASKS else None
+    return {"inputs": "relational", "labels": "arrival", "direct": motion}
+
+
 def resolve(
     task: str,
     *,
@@ -141,6 +147,8 @@ def resolve(
     LEARNERS[learner]
     known = TASKS[task].presets if task in TASKS else {}
     fields = PRESETS[known.get(preset, preset)](task, learner)
+    if SCHEMES[scheme].direct:
+        fields |= direct_hindsight(task)
     fields = {**fields, **(overrides or {})}
     fields["settings"] = {**fields.get("settings", {}), **(settings or {})}
     return TrainConfig(task=task, learner=learner, scheme=scheme, seed=seed, **fields)

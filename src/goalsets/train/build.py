@@ -131,7 +131,10 @@ def _make_spec(config: TrainConfig) -> BatchSpec:
             f"has: {', '.join(spec.goals)}."
         )
     # Near futures need no preference any more: the window is one.
-    direct = dataclasses.replace(spec.goals[ACTOR], window=config.direct, exponent=1.0)
+    window = config.direct
+    direct = dataclasses.replace(
+        spec.goals[ACTOR], window=window, horizon=window, exponent=1.0
+    )
     return dataclasses.replace(spec, goals={**spec.goals, ACTOR: direct})
 
 

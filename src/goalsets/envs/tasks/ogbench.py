@@ -166,6 +166,10 @@ _KINDS = {"play": "play", "noisy": "noisy", "pointmaze": "pointmaze", "antmaze":
 """The column of the paper's table of α: the data decides, or else the maze; others have none."""
 
 
+_MOTION = 90
+"""A pick and place of OGBench's scripts takes 88 steps: 47 to get there, 41 to carry."""
+
+
 def _add(environment: _Environment, data: str, relabel_horizon: int) -> None:
     name = f"{environment.name}-{data}-v0"
     maze = environment.scene is _MAZE
@@ -175,6 +179,7 @@ def _add(environment: _Environment, data: str, relabel_horizon: int) -> None:
         layout=environment.layout,
         horizon=environment.horizon,
         relabel_horizon=relabel_horizon,
+        motion=None if maze else _MOTION,
         published=name not in _UNPUBLISHED,
         goals=tuple(f"task{n}{rest}" for n, rest in enumerate(environment.goals, start=1)),
         adapter=MazeAdapter if maze else ManipulationAdapter,

@@ -63,6 +63,7 @@ for _blocks, _name in ((1, "single"), (2, "double")):
             layout=tabletop_layout(_blocks),
             horizon=HORIZONS[_blocks],
             relabel_horizon=60 * _blocks,
+            motion=40,
             goals=tuple(task.name for task in official_tasks(_blocks)),
             adapter=TabletopAdapter,
             presets={"cpu": "small"},

@@ -44,6 +44,9 @@ class Scheme:
     """A name in `QUERY_DISTRIBUTIONS`."""
     conditioning: str = "goal-set"
     """A name in `goalsets.condition.CONDITIONERS`."""
+    direct: bool = False
+    """Whether presets train it with direct hindsight: relational inputs, labels by arrival, and
+    direct goals. Each can be had with any scheme."""
 
 
 QUERY_DISTRIBUTIONS: Registry[Callable[[], QueryDistribution]] = Registry("query distribution")

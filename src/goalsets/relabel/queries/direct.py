@@ -131,4 +131,4 @@ def _parts(layout: StateLayout) -> _Parts:
     )
 
 
-SCHEMES.add("gs-direct", Scheme("direct"))
+SCHEMES.add("gs-direct", Scheme("direct", direct=True))
