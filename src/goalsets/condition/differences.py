@@ -4,8 +4,10 @@
     angle       (cos, sin) of the angle from s to g, less (1, 0)
     quaternion  g ⊗ s*, scalar first, of the sign that turns by less than half a turn, less 1
 
-All are zero where goal and state agree. Products of rotations are bilinear: an outer product, then
-one matrix, so that one state costs a few calls of NumPy however many groups there are.
+All are zero where goal and state agree. Angles can be shown with their multiples 2 and 4 as well:
+to a gripper half a turn makes no difference, and to a box a quarter. Products of rotations are
+bilinear: an outer product, then one matrix, so that one state costs a few calls of NumPy however
+many groups there are.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from goalsets.condition.base import join
 from goalsets.core import Group, StateLayout
 from goalsets.core.metrics import Array, namespace
 from goalsets.data.normaliser import Normaliser
@@ -55,9 +58,10 @@ class Differences:
     Args:
         groups: The groups.
         scales: `[n]`, by which differences along lines are divided.
+        multiples: Whether angles are shown with their multiples.
     """
 
-    def __init__(self, groups: Sequence[Group], scales: Floats) -> None:
+    def __init__(self, groups: Sequence[Group], scales: Floats, *, multiples: bool = False) -> None:
         """Sort the coordinates by how they are compared."""
         ends = np.cumsum([len(group.indices) for group in groups])
         spans = [np.arange(end - len(g.indices), end) for g, end in zip(groups, ends, strict=True)]
@@ -67,10 +71,12 @@ class Differences:
         self._scales = scales[self._lines]
         turns = {m: [s for group, s in pairs if group.metric == m] for m in _ROTATIONS}
         self._turns = [(np.stack(found), _TABLES[m]) for m, found in turns.items() if found]
-        self.dim = len(scales)
+        self._multiples = multiples
+        angles = sum(len(columns) for columns, _ in self._turns if columns.shape[1] == 2)
+        self.dim = len(scales) + (4 * angles if multiples else 0)
 
     def shown(self, states: Array, goals: Array, active: Array) -> list[Array]:
-        """Raw states and goals and flags `[..., n]` give parts of `n` coordinates together.
+        """Raw states and goals and flags `[..., n]` give parts of `dim` coordinates together.
 
         What is not active is zero. A rotation is known by all of its coordinates or not at all.
         """
@@ -85,11 +91,19 @@ class Differences:
             turned = flat @ constant(table, states)
             if size == 4:
                 turned = turned * (1.0 - 2.0 * numbers(turned[..., :1] < 0, states))
-            turned = turned - constant(_IDENTITY[:size], states)
-            whole = numbers(take(active, columns).all(-1)[..., None], states)
-            shown = whole * turned
-            parts.append(shown.reshape(*shown.shape[:-2], columns.size))
+            shown = turned - constant(_IDENTITY[:size], states)
+            if size == 2 and self._multiples:
+                twice = _doubled(turned)
+                shown = join(shown, twice, _doubled(twice))
+            shown = shown * numbers(take(active, columns).all(-1)[..., None], states)
+            parts.append(shown.reshape(*shown.shape[:-2], shown.shape[-2] * shown.shape[-1]))
         return parts
+
+
+def _doubled(turns: Array) -> Array:
+    """(cos 2θ, sin 2θ) of (cos θ, sin θ)."""
+    cos, sin = turns[..., :1], turns[..., 1:]
+    return join(cos * cos - sin * sin, 2.0 * cos * sin)
 
 
 def _table(products: Sequence[Sequence[tuple[int, int, int]]]) -> Floats:

@@ -6,7 +6,8 @@ docs/relational.md has the equations and what each part is worth). Beside [s̄, 
 
     g ⊖ s     for each active group, in the group's own metric: a difference, a relative angle
               (cos − 1, sin), a relative quaternion
-    s ⊖ r     for each group that a layout calls relative to r: its place as seen from there
+    s ⊖ r     for each group that a layout calls relative to r: its place as seen from there, and of
+              an angle its multiples 2 and 4, in which a box looks the same after a quarter turn
 
 and of objects that are alike (`goalsets.core.objects`) only the one in question: its state, its
 goal, both relations. *In question* is the first object that the query asks for and that is not yet
@@ -137,8 +138,8 @@ class _Slots:
         self._columns = _columns(compared)
         self._differences = Differences(compared, units.scales(compared))
         self._seen, self._from = _columns(seen), _columns([by_name[g.relative_to] for g in seen])
-        self._places = Differences(seen, units.even_scales(seen))
-        self.dim = len(self._columns) + len(self._seen)
+        self._places = Differences(seen, units.even_scales(seen), multiples=True)
+        self.dim = self._differences.dim + self._places.dim
 
     def shown(self, states: Array, goals: Array, masks: Array) -> list[Array]:
         """The parts of a goal input, from raw states and goals."""
@@ -177,12 +178,12 @@ class _Objects:
             [np.arange(lies[g.name].start, lies[g.name].stop) for g in seen] or [_NOTHING]
         )
         self._from = _columns([units.layout.by_name[g.relative_to] for g in seen])
-        self._places = Differences(seen, units.even_scales(seen))
+        self._places = Differences(seen, units.even_scales(seen), multiples=True)
         # An object that is seen from somewhere needs no name: where it is tells which it is.
         self._named = self._count > 1 and not seen
         self._ramp = np.linspace(0.5, 0.0, self._count, dtype=np.float32)
-        self.dim = 1 + (4 if relations.differences else 3) * width
-        self.dim += len(self._seen) + (self._count if self._named else 0)
+        self.dim = 1 + 3 * width + self._differences.dim + self._places.dim
+        self.dim += self._count if self._named else 0
 
     def shown(self, states: Array, goals: Array, masks: Array) -> list[Array]:
         """The parts of a goal input, from raw states and goals."""

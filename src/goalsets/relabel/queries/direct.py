@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +19,6 @@ from goalsets.relabel.queries.base import (
     Weights,
     random_subsets,
 )
-
-_FEW = 3
-"""The most groups of a question about a few of them, or about an object."""
 
 
 @QUERY_DISTRIBUTIONS.register("direct")
@@ -45,66 +43,110 @@ class Direct:
     p_full: float = 0.10
     """The full state."""
 
+    def __post_init__(self) -> None:
+        """Check the shares."""
+        shares = self._shares
+        if min(shares) < 0 or not 0 < sum(shares) < float("inf"):
+            raise GoalsetsError(f"shares must be 0 or more and not sum to 0, got {shares}.")
+
     def sample(self, layout: StateLayout, batch_size: int, rng: np.random.Generator) -> Masks:
-        """Draw what sort of question each row is, then the questions of each sort together."""
+        """Draw what sort of question each row is, then what it is about."""
         parts = _parts(layout)
-        sort = np.searchsorted(self._cumulative(parts), rng.random(batch_size), side="right")
-        chosen = np.zeros((batch_size, len(layout.groups)), dtype=np.bool_)
-        for number, (sets, largest) in enumerate(self._sorts(parts)):
-            rows = np.flatnonzero(sort == number)
-            which = rng.integers(0, len(sets), len(rows))
-            for index, members in enumerate(sets):
-                own = rows[which == index]
-                low, high = largest if largest is not None else (1, len(members))
-                counts = rng.integers(min(low, len(members)), min(high, len(members)) + 1, len(own))
-                subsets = random_subsets(counts, len(members), rng)
-                chosen[own[:, None], members] = subsets
-        masks = chosen @ parts.coordinates
-        masks[sort == len(self._sorts(parts))] = True
+        sort = np.searchsorted(self._cumulative[:-1], rng.random(batch_size), side="right")
+        chosen = np.zeros((batch_size, len(layout.groups) + 1), dtype=np.bool_)
+        # A few groups of a set, all rows at once: it is asked for at every step, many times over.
+        rows = np.flatnonzero(sort < _KIND if parts.alike else sort < _FULL)
+        which = np.minimum(sort[rows], _OBJECT)
+        sets = parts.first[which] + (rng.random(len(rows)) * parts.number[which]).astype(np.int64)
+        size = parts.size[sets]
+        low, high = np.minimum(_FEWEST[which], size), np.minimum(_MOST[which], size)
+        count = low + (rng.random(len(rows)) * (high - low + 1)).astype(np.int64)
+        members = parts.begin[sets, None] + _three_of(size, rng)
+        for place in range(_MOST.max()):
+            asked = count > place
+            chosen[rows[asked], parts.members[members[asked, place]]] = True
+        for row, alike in self._alike(np.flatnonzero(sort == _KIND), parts, rng):
+            chosen[row[:, None], alike] = random_subsets(
+                rng.integers(1, len(alike) + 1, len(row)), len(alike), rng
+            )
+        masks = chosen.take(parts.owner, 1)
+        masks[sort == _FULL] = True
         return masks
+
+    @staticmethod
+    def _alike(
+        rows: NDArray[np.int64], parts: _Parts, rng: np.random.Generator
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Rows that ask about groups of one kind, by the kind."""
+        if parts.alike:
+            which = rng.integers(0, len(parts.alike), len(rows))
+            for index, members in enumerate(parts.alike):
+                yield rows[which == index], members
 
     def marginals(self, layout: StateLayout) -> Weights:
         """Sum over the sorts of questions, and over what each is about."""
         parts = _parts(layout)
-        groups = np.zeros(len(layout.groups))
-        weights = np.diff(self._cumulative(parts), prepend=0.0)
-        for weight, (sets, largest) in zip(weights, self._sorts(parts), strict=True):
-            for members in sets:
-                low, high = largest if largest is not None else (1, len(members))
-                mean = (min(low, len(members)) + min(high, len(members))) / 2
-                groups[members] += weight * mean / (len(members) * len(sets))
-        return groups @ parts.coordinates + (1.0 - float(weights.sum()))
+        groups = np.zeros(len(layout.groups) + 1)
+        shares = np.diff(self._cumulative, prepend=0.0)
+        if not parts.alike:
+            shares[_OBJECT] += shares[_KIND]
+        for sort in range(_KIND):
+            for number in range(parts.first[sort], parts.first[sort] + parts.number[sort]):
+                size, begin = parts.size[number], parts.begin[number]
+                mean = (min(_FEWEST[sort], size) + min(_MOST[sort], size)) / 2
+                share = shares[sort] / parts.number[sort] * mean / size
+                groups[parts.members[begin : begin + size]] += share
+        for members in parts.alike:
+            size = len(members)
+            groups[members] += shares[_KIND] / len(parts.alike) * (size + 1) / 2 / size
+        return groups[parts.owner] + shares[_FULL]
 
-    def _sorts(self, parts: _Parts) -> list[tuple[list[NDArray[np.int64]], tuple[int, int] | None]]:
-        """For each sort: sets of groups, of which one is drawn, and how many groups of it."""
-        return [
-            (parts.kinds, (1, 1)),
-            ([np.arange(len(parts.coordinates))], (2, _FEW)),
-            (parts.objects, (1, _FEW)),
-            (parts.alike or parts.objects, None if parts.alike else (1, _FEW)),
-        ]
+    @property
+    def _shares(self) -> list[float]:
+        return [self.p_single, self.p_few, self.p_object, self.p_kind, self.p_full]
 
-    def _cumulative(self, parts: _Parts) -> Weights:
-        """The upper ends of the shares of all sorts but the last, the full state."""
-        del parts
-        shares = [self.p_single, self.p_few, self.p_object, self.p_kind, self.p_full]
-        if min(shares) < 0 or not 0 < sum(shares) < float("inf"):
-            raise GoalsetsError(f"shares must be 0 or more and not sum to 0, got {shares}.")
-        return np.cumsum(shares[:-1]) / sum(shares)
+    @functools.cached_property
+    def _cumulative(self) -> Weights:
+        return np.cumsum(self._shares) / sum(self._shares)
+
+
+_SINGLE, _FEW, _OBJECT, _KIND, _FULL = range(5)
+"""The sorts of questions, in the order of their shares."""
+_FEWEST, _MOST = np.array([1, 2, 1]), np.array([1, 3, 3])
+"""Groups of a question of the first three sorts."""
+
+
+def _three_of(sizes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Three different numbers below each size, in random order: `[n, 3]`; of fewer, some repeat."""
+    left = np.maximum(sizes[:, None] - np.arange(3), 1)
+    drawn = (rng.random((len(sizes), 3)) * left).astype(np.int64)
+    first, second, third = drawn.T
+    # Each number counts those that are not taken yet.
+    second = second + (second >= first)
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    third = third + (third >= low)
+    third = third + (third >= high)
+    return np.minimum(np.stack((first, second, third), 1), sizes[:, None] - 1)
 
 
 @dataclass(frozen=True)
 class _Parts:
     """A layout's groups by number, in sets that questions are drawn from."""
 
-    coordinates: Masks
-    """`[G, D]`: which coordinates each group has."""
-    kinds: list[NDArray[np.int64]]
-    """The groups of each kind; a group without a kind is one by itself."""
+    owner: NDArray[np.int64]
+    """`[D]`: the group of each coordinate; one more than there are for those without."""
+    members: NDArray[np.int64]
+    """The groups of all sets, one set after the other."""
+    begin: NDArray[np.int64]
+    """Where each set begins in that."""
+    size: NDArray[np.int64]
+    """How many groups each set has."""
+    first: NDArray[np.int64]
+    """The first set of each of the first three sorts of questions."""
+    number: NDArray[np.int64]
+    """How many sets each of them has."""
     alike: list[NDArray[np.int64]]
-    """Those of the kinds that have two groups or more."""
-    objects: list[NDArray[np.int64]]
-    """The groups of each object."""
+    """The groups of each kind that has two or more."""
 
 
 @functools.lru_cache(maxsize=16)
@@ -115,19 +157,23 @@ def _parts(layout: StateLayout) -> _Parts:
             "name some, or use blockwise queries."
         )
     number = {group.name: index for index, group in enumerate(layout.groups)}
-    coordinates = np.zeros((len(number), layout.dim), dtype=np.bool_)
     kinds: dict[str, list[int]] = {}
-    for index, group in enumerate(layout.groups):
-        coordinates[index, list(group.indices)] = True
-        kinds.setdefault(group.kind or group.name, []).append(index)
+    for group in layout.groups:
+        kinds.setdefault(group.kind or group.name, []).append(number[group.name])
     objects = [[number[g.name] for g in groups] for f in families(layout) for groups in f.objects]
     rest = [number[group.name] for group in layout.groups if not group.kind]
-    sets = [np.array(members) for members in kinds.values()]
+    sorts = [list(kinds.values()), [list(number.values())], [*objects, rest] if rest else objects]
+    sets = [members for sort in sorts for members in sort]
+    sizes, counts = np.array([len(s) for s in sets]), np.array([len(sort) for sort in sorts])
+    owners = [len(number) if owner is None else number[owner.name] for owner in layout.owners]
     return _Parts(
-        coordinates,
-        sets,
-        [members for members in sets if len(members) > 1],
-        [np.array(members) for members in [*objects, rest] if members],
+        np.array(owners),
+        np.concatenate([np.array(members) for members in sets]),
+        np.cumsum(sizes) - sizes,
+        sizes,
+        np.cumsum(counts) - counts,
+        counts,
+        [np.array(members) for members in kinds.values() if len(members) > 1],
     )
 
 
