@@ -12,7 +12,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmarks.line import Line
 
-PARTS = ("queries", "tabletop", "store", "collect", "learners", "rollout")
+PARTS = ("queries", "tabletop", "store", "arrivals", "collect", "learners", "rollout")
 PARTS += ("sweep", "export", "serve", "play")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from goalsets.report.published import published_predicates, published_scores
+from goalsets.runs.plugins import read_config
 from goalsets.runs.presets import resolve
 from goalsets.sweep.files import parse_sweep, read_sweep, shipped_sweeps, write_sweep
 from goalsets.sweep.grid import Evaluation, Job, SuiteChoice, Sweep, SweepError
@@ -50,9 +51,19 @@ def test_names_follow_from_the_configuration_alone() -> None:
         resolve(TASK, seed=3, overrides={"steps": 7}),
         resolve(TASK, seed=3, preset="paper"),
         resolve(TASK, seed=3, overrides={"clip": None}),
+        resolve(TASK, seed=3, overrides={"direct": 20}),
     ):
         assert Job(changed).name != name
         assert Job(changed).group != Job(resolve(TASK, seed=3)).group
+
+
+def test_runs_that_are_there_keep_their_names() -> None:
+    """A field that came later is no part of a name as long as it says what was done before."""
+    runs = Path(__file__).parents[2] / "results" / "runs"
+    found = list(runs.glob("*/*/config.json"))
+    assert found
+    for path in found:
+        assert Job(read_config(path.read_text())).name == str(path.parent.relative_to(runs))
 
 
 def test_overrides_are_an_axis_and_equal_runs_are_one() -> None:

@@ -60,9 +60,14 @@ def assert_equal(left: dict[str, torch.Tensor], right: dict[str, torch.Tensor]) 
         assert torch.equal(value, right[name]), f"{name} differs"
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_resuming_is_exact(learner: str, tmp_path: Path) -> None:
-    run = config(learner=learner, schedule="cosine", fill="random")
+ARRIVALS = {"labels": "arrival", "direct": 5}
+
+
+@pytest.mark.parametrize(
+    ("learner", "more"), [*((learner, {}) for learner in LEARNERS), ("gcivl", ARRIVALS)]
+)
+def test_resuming_is_exact(learner: str, more: dict[str, object], tmp_path: Path) -> None:
+    run = config(learner=learner, schedule="cosine", fill="random", **more)
     alone = make_trainer(run, None)
     alone.run()
     first = make_trainer(run, tmp_path, checkpoint_every=10)
@@ -208,6 +213,7 @@ def test_configurations_round_trip_and_are_checked() -> None:
         "gcbc has no setting 'alpha'; it has: none": {"settings": {"alpha": 1}},
         "batch_size must be 1 or more, got 0": {"batch_size": 0},
         "learning_rate must be above 0, got -1": {"learning_rate": -1},
+        "direct must be 1 step or more, got 0": {"direct": 0},
     }.items():
         with pytest.raises(GoalsetsError) as caught:
             config(**changes)

@@ -82,7 +82,8 @@ class Arrivals:
             return np.empty(shape, np.uint16)
         if self.kept is None:
             return np.concatenate(list(make()))
-        return self.kept.table(kind, units, shape, make)
+        # A plain array: numpy asks a np.memmap about itself at every step of the way.
+        return np.asarray(self.kept.table(kind, units, shape, make))
 
     def bring(self, masks: Flags) -> None:
         """Have ready now what queries such as these `bool[B, D]` need."""

@@ -3,7 +3,8 @@
 By *predicate*, as the paper defines it: c_{g,q}(s) = [d_q(s, g) ≤ ε], on standardised coordinates,
 so that one ε fits every query. By *terms*: every group within its own tolerance, in observation
 units, which is how success is judged at run time. By *identity*: only the sampled state itself
-counts, which is what the paper's released code does.
+counts, which is what the paper's released code does. A fourth rule, by *arrival*, stands with what
+it needs in `goalsets.relabel.arrivals`.
 """
 
 from __future__ import annotations

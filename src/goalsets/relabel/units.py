@@ -106,25 +106,29 @@ class Rule:
         """Divide queries `bool[B, D]` into groups `bool[B, G]` and coordinates `bool[B, D]`."""
         members, sizes, owners = self._membership
         whole = masks.astype(np.float32) @ members == sizes
-        # The last column belongs to coordinates without a group, which nobody covers.
-        covered = np.pad(whole, ((0, 0), (0, 1)))[:, owners]
-        return whole, masks & ~covered
+        return whole[:, :-1], masks & ~whole[:, owners]
 
     @functools.cached_property
     def masks(self) -> Flags:
         """`bool[G, D]`: the query of each group."""
-        return np.swapaxes(self._membership[0], 0, 1) > 0
+        return np.swapaxes(self._membership[0], 0, 1)[:-1] > 0
 
     @functools.cached_property
     def _membership(self) -> tuple[Floats, Floats, NDArray[np.int64]]:
-        """`[D, G]`, 1 where a coordinate belongs to a group; the sizes `[G]`; owners `[D]`."""
+        """`[D, G + 1]`, 1 where a coordinate belongs to a group; sizes `[G + 1]`; owners `[D]`.
+
+        The last group owns the coordinates without a group. It is never active as a whole: its
+        size is more than it has.
+        """
         number = len(self.layout.groups)
-        members = np.zeros((self.layout.dim, number), np.float32)
+        members = np.zeros((self.layout.dim, number + 1), np.float32)
         owners = np.full(self.layout.dim, number)
         for place, group in enumerate(self.layout.groups):
             members[list(group.indices), place] = 1.0
             owners[list(group.indices)] = place
-        return members, members.sum(0), owners
+        sizes: Floats = members.sum(0)
+        sizes[-1] = 1.0
+        return members, sizes, owners
 
     def holds(self, states: Floats, goals: Floats, masks: Flags) -> Flags:
         """Whether states are in their goal sets: all three `[B, D]`, in observation units.
