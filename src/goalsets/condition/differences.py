@@ -1,10 +1,11 @@
 """Differences in each group's own metric, for arrays and tensors alike.
 
-    line        (g − s) / scale
+    line        (g − s) / σ, and tanh((g − s) / tolerance)
     angle       (cos, sin) of the angle from s to g, less (1, 0)
     quaternion  g ⊗ s*, scalar first, of the sign that turns by less than half a turn, less 1
 
-All are zero where goal and state agree. Angles can be shown with their multiples 2 and 4 as well:
+All are zero where goal and state agree. A difference along a line is shown twice: in deviations of
+the data, for the way there, and in tolerances, for the last centimetre. Angles can be shown with their multiples 2 and 4 as well:
 to a gripper half a turn makes no difference, and to a box a quarter. Products of rotations are
 bilinear: an outer product, then one matrix, so that one state costs a few calls of NumPy however
 many groups there are.
@@ -69,11 +70,13 @@ class Differences:
         lines = [span for group, span in pairs if group.metric not in _ROTATIONS]
         self._lines = np.concatenate(lines or [np.empty(0, np.intp)])
         self._scales = scales[self._lines]
+        near = [_nearness(g, scales[span]) for g, span in pairs if g.metric not in _ROTATIONS]
+        self._near = np.concatenate(near or [np.empty(0, np.float32)])
         turns = {m: [s for group, s in pairs if group.metric == m] for m in _ROTATIONS}
         self._turns = [(np.stack(found), _TABLES[m]) for m, found in turns.items() if found]
         self._multiples = multiples
         angles = sum(len(columns) for columns, _ in self._turns if columns.shape[1] == 2)
-        self.dim = len(scales) + (4 * angles if multiples else 0)
+        self.dim = len(scales) + len(self._lines) + (4 * angles if multiples else 0)
 
     def shown(self, states: Array, goals: Array, active: Array) -> list[Array]:
         """Raw states and goals and flags `[..., n]` give parts of `dim` coordinates together.
@@ -83,7 +86,9 @@ class Differences:
         parts: list[Array] = []
         if len(self._lines):
             apart = take(goals, self._lines) - take(states, self._lines)
-            parts.append(where(take(active, self._lines), apart / constant(self._scales, states)))
+            apart = where(take(active, self._lines), apart)
+            parts.append(apart / constant(self._scales, states))
+            parts.append(namespace(apart).tanh(apart / constant(self._near, states)))
         for columns, table in self._turns:
             outer = take(goals, columns)[..., :, None] * take(states, columns)[..., None, :]
             size = columns.shape[1]
@@ -98,6 +103,16 @@ class Differences:
             shown = shown * numbers(take(active, columns).all(-1)[..., None], states)
             parts.append(shown.reshape(*shown.shape[:-2], shown.shape[-2] * shown.shape[-1]))
         return parts
+
+
+def _nearness(group: Group, scales: Floats) -> Floats:
+    """What counts as near in each coordinate of a group: its tolerance, or a share of σ."""
+    tolerance = group.tolerance or 0.0
+    return np.where(tolerance > 0, np.float32(tolerance), _SHARE * scales).astype(np.float32)
+
+
+_SHARE = 0.02**0.5
+"""√ε of the paper's predicate, in deviations: for groups without a tolerance."""
 
 
 def _doubled(turns: Array) -> Array:
