@@ -5,10 +5,10 @@
     quaternion  g ⊗ s*, scalar first, of the sign that turns by less than half a turn, less 1
 
 All are zero where goal and state agree. A difference along a line is shown twice: in deviations of
-the data, for the way there, and in tolerances, for the last centimetre. Angles can be shown with their multiples 2 and 4 as well:
-to a gripper half a turn makes no difference, and to a box a quarter. Products of rotations are
-bilinear: an outer product, then one matrix, so that one state costs a few calls of NumPy however
-many groups there are.
+the data, for the way there, and in tolerances, for the last centimetre. Angles can be shown with
+their multiples 2 and 4 as well: to a gripper half a turn makes no difference, and to a box a
+quarter. Products of rotations are bilinear: an outer product, then one matrix, so that one state
+costs a few calls of NumPy however many groups there are.
 """
 
 from __future__ import annotations
@@ -59,10 +59,18 @@ class Differences:
     Args:
         groups: The groups.
         scales: `[n]`, by which differences along lines are divided.
+        near: Whether differences along lines are shown in tolerances, too.
         multiples: Whether angles are shown with their multiples.
     """
 
-    def __init__(self, groups: Sequence[Group], scales: Floats, *, multiples: bool = False) -> None:
+    def __init__(
+        self,
+        groups: Sequence[Group],
+        scales: Floats,
+        *,
+        near: bool = True,
+        multiples: bool = False,
+    ) -> None:
         """Sort the coordinates by how they are compared."""
         ends = np.cumsum([len(group.indices) for group in groups])
         spans = [np.arange(end - len(g.indices), end) for g, end in zip(groups, ends, strict=True)]
@@ -70,13 +78,14 @@ class Differences:
         lines = [span for group, span in pairs if group.metric not in _ROTATIONS]
         self._lines = np.concatenate(lines or [np.empty(0, np.intp)])
         self._scales = scales[self._lines]
-        near = [_nearness(g, scales[span]) for g, span in pairs if g.metric not in _ROTATIONS]
-        self._near = np.concatenate(near or [np.empty(0, np.float32)])
+        found = [_nearness(g, scales[span]) for g, span in pairs if g.metric not in _ROTATIONS]
+        self._near = np.concatenate(found) if found and near else None
         turns = {m: [s for group, s in pairs if group.metric == m] for m in _ROTATIONS}
         self._turns = [(np.stack(found), _TABLES[m]) for m, found in turns.items() if found]
         self._multiples = multiples
         angles = sum(len(columns) for columns, _ in self._turns if columns.shape[1] == 2)
-        self.dim = len(scales) + len(self._lines) + (4 * angles if multiples else 0)
+        self.dim = len(scales) + (0 if self._near is None else len(self._near))
+        self.dim += 4 * angles if multiples else 0
 
     def shown(self, states: Array, goals: Array, active: Array) -> list[Array]:
         """Raw states and goals and flags `[..., n]` give parts of `dim` coordinates together.
@@ -88,7 +97,8 @@ class Differences:
             apart = take(goals, self._lines) - take(states, self._lines)
             apart = where(take(active, self._lines), apart)
             parts.append(apart / constant(self._scales, states))
-            parts.append(namespace(apart).tanh(apart / constant(self._near, states)))
+            if self._near is not None:
+                parts.append(namespace(apart).tanh(apart / constant(self._near, states)))
         for columns, table in self._turns:
             outer = take(goals, columns)[..., :, None] * take(states, columns)[..., None, :]
             size = columns.shape[1]

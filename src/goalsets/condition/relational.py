@@ -6,8 +6,7 @@ docs/relational.md has the equations and what each part is worth). Beside [s̄, 
 
     g ⊖ s     for each active group, in the group's own metric: a difference, a relative angle
               (cos − 1, sin), a relative quaternion
-    s ⊖ r     for each group that a layout calls relative to r: its place as seen from there, and of
-              an angle its multiples 2 and 4, in which a box looks the same after a quarter turn
+    s ⊖ r     for each group that a layout calls relative to r: its place as seen from there
 
 and of objects that are alike (`goalsets.core.objects`) only the one in question: its state, its
 goal, both relations. *In question* is the first object that the query asks for and that is not yet
@@ -43,20 +42,26 @@ class Relations:
     """g ⊖ s, in each group's metric."""
     places: bool = True
     """s ⊖ r, for groups that are relative to r."""
+    near: bool = True
+    """Both also in tolerances, for the last centimetre."""
+    multiples: bool = True
+    """Of the angles of s ⊖ r also the multiples 2 and 4."""
     objects: Literal["slots", "pooled", "focus"] = "focus"
     """Of objects that are alike: all of them, each in its own place; the mean of those that are
     asked for; or the first of them that is not yet where it should be."""
 
 
 INPUTS: Registry[Relations | None] = Registry("goal input")
-"""What networks are shown of a question, a choice apart from the scheme. `relational` is what paid;
-the others are the parts that its ablation takes it apart into."""
+"""What networks are shown of a question, a choice apart from the scheme: the paper's `plain`, or
+`relational`. The others leave out a part of it each, so that its worth can be measured."""
 INPUTS.add("plain", None)
 INPUTS.add("relational", Relations())
 INPUTS.add("pooled", Relations(objects="pooled"))
 INPUTS.add("slots", Relations(objects="slots"))
-INPUTS.add("places", Relations(differences=False, objects="slots"))
-INPUTS.add("differences", Relations(places=False, objects="slots"))
+INPUTS.add("without-near", Relations(near=False))
+INPUTS.add("without-multiples", Relations(multiples=False))
+INPUTS.add("without-places", Relations(places=False))
+INPUTS.add("without-differences", Relations(differences=False))
 
 
 class RelationalConditioner(Conditioner):
@@ -136,9 +141,9 @@ class _Slots:
         compared = groups if relations.differences else []
         seen = [group for group in groups if relations.places and group.relative_to]
         self._columns = _columns(compared)
-        self._differences = Differences(compared, units.scales(compared))
+        self._differences = Differences(compared, units.scales(compared), near=relations.near)
         self._seen, self._from = _columns(seen), _columns([by_name[g.relative_to] for g in seen])
-        self._places = Differences(seen, units.even_scales(seen), multiples=True)
+        self._places = _places(seen, units, relations)
         self.dim = self._differences.dim + self._places.dim
 
     def shown(self, states: Array, goals: Array, masks: Array) -> list[Array]:
@@ -170,7 +175,8 @@ class _Objects:
         self._middle = units.mean[self._columns].mean(0)
         self._scale = np.sqrt((units.std[self._columns] ** 2).mean(0))
         compared = self._groups if relations.differences else ()
-        self._differences = Differences(compared, self._scale if compared else self._scale[:0])
+        scale = self._scale if compared else self._scale[:0]
+        self._differences = Differences(compared, scale, near=relations.near)
         seen = [g for g in self._groups if relations.places and g.relative_to]
         # Where the groups that are seen from somewhere lie among an object's coordinates.
         lies = {group.name: span for group, span in zip(self._groups, self._spans, strict=True)}
@@ -178,7 +184,7 @@ class _Objects:
             [np.arange(lies[g.name].start, lies[g.name].stop) for g in seen] or [_NOTHING]
         )
         self._from = _columns([units.layout.by_name[g.relative_to] for g in seen])
-        self._places = Differences(seen, units.even_scales(seen), multiples=True)
+        self._places = _places(seen, units, relations)
         # An object that is seen from somewhere needs no name: where it is tells which it is.
         self._named = self._count > 1 and not seen
         self._ramp = np.linspace(0.5, 0.0, self._count, dtype=np.float32)
@@ -230,6 +236,13 @@ class _Objects:
             missing = far if missing is None else missing | far
         assert missing is not None
         return numbers(missing, here)
+
+
+def _places(seen: Sequence[Group], units: Units, relations: Relations) -> Differences:
+    """How groups stand to what they are relative to."""
+    return Differences(
+        seen, units.even_scales(seen), near=relations.near, multiples=relations.multiples
+    )
 
 
 _NOTHING = np.empty(0, np.intp)
