@@ -37,7 +37,8 @@ LAYOUT = StateLayout(
     25,
     [
         Group("gripper_pos", range(3), unit="m", tolerance=0.03),
-        Group("object_pos", range(3, 6), unit="m", tolerance=0.05, description="the block's place"),
+        Group("object_pos", range(3, 6), unit="m", tolerance=0.05, description="the block's place",
+              relative_to="gripper_pos"),
         Group("object_rel", range(6, 9), unit="m", tolerance=0.03, description="from the gripper"),
         Group("fingers", (9, 10), unit="m", tolerance=0.01, description="0 closed, 0.05 open"),
         Group("object_rot", range(11, 14), unit="rad", tolerance=0.3, description="Euler angles"),

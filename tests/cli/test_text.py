@@ -20,6 +20,7 @@ COMMANDS = {
     "query-json": "query|cube_pos:3cm|--json",
     "tasks": "tasks",
     "tasks-show": "tasks show antmaze-medium-navigate-v0",
+    "tasks-show-objects": "tasks show cube-double-play-v0",
 }
 ERRORS = {
     "error-unknown-group": "query|cub_pos",

@@ -22,7 +22,6 @@ from goalsets.evaluate.suites import (
     shipped_description,
 )
 from goalsets.evaluate.suites.build import with_episodes
-from goalsets.evaluate.suites.description import shipped_descriptions
 from goalsets.runs.run import Run
 from tests.evaluate.conftest import TASK, make_run, make_store
 
@@ -32,40 +31,6 @@ LAYOUT = TASKS[TASK].layout
 @pytest.fixture(scope="module")
 def suite(store: Store) -> Suite:
     return build_suite(TASK, store, with_episodes(shipped_description(TASK), 2))
-
-
-def test_every_shipped_suite_means_something() -> None:
-    descriptions = shipped_descriptions()
-    assert descriptions
-    for description in descriptions:
-        assert description.tasks
-        for name in description.tasks:
-            assert shipped_description(name) == description
-            description.check(name, TASKS[name].layout)
-
-
-def test_the_papers_suite() -> None:
-    paper = shipped_description("cube-single-noisy-v0")
-    layout = TASKS["cube-single-noisy-v0"].layout
-    terms = {
-        p.name: {t.name: round(t.tolerance or 0, 3) for t in p.parse(layout).terms}
-        for p in paper.predicates
-    }
-    yaw, opening = {"eff_yaw": 0.347}, {"gripper_opening": 0.1}
-    assert terms == {
-        "cube_pos": {"block0_pos": 0.4},
-        "cube_yaw": {"block0_yaw": 0.347},
-        "cube_pose": {"block0_pos": 0.4, "block0_yaw": 0.347},
-        "airborne_cube_pos": {"block0_pos": 0.3},
-        "ee_pos": {"eff_pos": 0.4},
-        "ee_pose": {"eff_pos": 0.4, **yaw},
-        "ee_pose_gripper": {"eff_pos": 0.4, **yaw, **opening},
-    }
-    tabletop = "0.10 <= block0_pos.z <= 0.35"
-    assert [p.where for p in paper.predicates[1:4]] == [tabletop, tabletop, "block0_pos.z >= 0.60"]
-    assert [p.goals for p in paper.predicates] == ["official"] + 6 * ["validation"]
-    assert {p.margin for p in paper.predicates} == {2.0}
-    assert paper.episodes * 5 * len(paper.predicates) == 700
 
 
 def test_references_are_held_out_filtered_and_away_from_the_start(

@@ -67,6 +67,7 @@ def test_it_fits_and_says_what_it_is(place: Path) -> None:
     shown = call("tasks", "show", TASK, cwd=place)
     assert "far on the table" in shown
     assert re.search(r"object_pos +\[3:6\] +euclidean +m +0\.05", shown)
+    assert "Relative: object_pos to gripper_pos." in shown
     checked = call("tasks", "check", TASK, cwd=place)
     assert "fetch-pick-v0 fits: nothing is missing, and nothing is wrong." in checked
 

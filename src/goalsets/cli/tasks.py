@@ -63,6 +63,7 @@ def show(name: Annotated[str, tyro.conf.Positional], picture: Path | None = None
     print(f"H_max {task.relabel_horizon}; data: {data_at_hand(task)}")
     print(f"official goals: {', '.join(task.goals)}")
     _show_layout(task.layout)
+    _show_objects(task.layout)
     _show_questions(task.layout)
     if picture is not None:
         _draw(task, picture)
@@ -132,6 +133,24 @@ def _show_layout(layout: StateLayout) -> None:
             for group in layout.groups
         ],
     )
+
+
+def _show_objects(layout: StateLayout) -> None:
+    """What the table has no room for: which objects there are, and what is relative to what."""
+    from goalsets.core.objects import families
+
+    for family in families(layout):
+        names = ", ".join(family.names)
+        if len(family.names) > 5:
+            names = f"{family.names[0]} to {family.names[-1]}, {len(family.names)} of them"
+        print(f"Objects: {names}; each has {', '.join(family.kinds)}.")
+    relations = {
+        f"{group.kind or group.name} to {group.relative_to}": None
+        for group in layout.groups
+        if group.relative_to
+    }
+    if relations:
+        print(f"Relative: {', '.join(relations)}.")
 
 
 def _show_questions(layout: StateLayout) -> None:

@@ -53,8 +53,8 @@ def import_source(
         )
     proposal = None
     if layout is None:
-        sample = _sample(source)
-        proposal = propose_layout(source.fields(), sample, name=Path(path).name)
+        sample, starts = _sample(source)
+        proposal = propose_layout(source.fields(), sample, Path(path).name, starts=starts)
         layout = proposal.layout
     with StoreWriter(path, layout, source.describe()) as writer:
         transitions = 0
@@ -90,15 +90,17 @@ def _held_out(index: int, share: float) -> bool:
     return int((index + 1) * share) > int(index * share)
 
 
-def _sample(source: Source) -> NDArray[np.float32]:
-    """The first states of a source, enough to see what the coordinates are."""
+def _sample(source: Source) -> tuple[NDArray[np.float32], list[int]]:
+    """The first states of a source, enough to see what they are, and where episodes begin."""
     parts: list[NDArray[np.float32]] = []
+    starts: list[int] = []
     total = 0
     for episode in source.episodes("train"):
         parts.append(episode.observations.astype(np.float32, copy=False))
+        starts.append(total)
         total += len(episode.observations)
         if total >= SAMPLE_STATES:
             break
     if not parts:
         raise GoalsetsError(f"{source.describe()} has no episodes.")
-    return np.concatenate(parts)
+    return np.concatenate(parts), starts

@@ -1,0 +1,70 @@
+"""Proposing a layout for data that has none.
+
+Names come from the log: its keys and the names of its features. What the data themselves suggest
+(angles, quaternions, discrete values, tolerances, objects that are alike, and what moves them) is
+*offered*, with the evidence, and never assumed: a coordinate pair on the unit circle may be
+anything, and only people know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import GoalsetsError, Group, StateLayout
+from goalsets.core.metrics import Metric
+from goalsets.data.flatten import FieldSpec, total_size
+from goalsets.data.propose import motion, names, objects, values
+from goalsets.data.propose.offers import Offer, Proposal
+from goalsets.data.propose.values import Sample
+
+__all__ = ["Offer", "Proposal", "propose_layout"]
+
+
+def propose_layout(
+    fields: Sequence[FieldSpec],
+    observations: NDArray[Any],
+    name: str = "",
+    *,
+    starts: Sequence[int] | None = None,
+) -> Proposal:
+    """Propose a layout.
+
+    Args:
+        fields: What makes up the observation vector, as a source's `fields()` says.
+        observations: A sample `[N, D]` of the data; values that are not finite are passed over.
+        name: A name for the layout.
+        starts: The rows at which episodes begin, where every other row follows the one before it.
+            None says that rows do not follow each other: then nobody sees what moves.
+    """
+    dim = total_size(fields)
+    if observations.ndim != 2 or observations.shape[1] != dim:
+        raise GoalsetsError(
+            f"the fields have {dim} coordinates together: expected a sample of shape [N, {dim}], "
+            f"got {list(observations.shape)}."
+        )
+    layout = StateLayout(dim, list(names.groups(fields)), name=name)
+    sample = Sample(observations)
+    offers = list(_values(fields, layout, sample))
+    for group in layout.groups:
+        offers += values.constant(group, sample)
+    for group in layout.groups:
+        offers += values.tolerance(group, sample)
+    # What turned out to be an angle or a symbol is no place.
+    special = {i for o in offers if o.kind not in ("tolerance", "constant") for i in o.indices}
+    places = [group for group in layout.groups if special.isdisjoint(group.indices)]
+    moved = motion.relative(places, observations, starts)
+    return Proposal(layout, (*offers, *objects.alike(layout, sample, moved), *moved))
+
+
+def _values(fields: Sequence[FieldSpec], layout: StateLayout, sample: Sample) -> Iterator[Offer]:
+    """What the coordinates of each field are, by their values."""
+    stops = np.cumsum([field.size for field in fields])
+    for field, stop in zip(fields, stops.tolist(), strict=True):
+        for kind, indices, evidence in values.find(sample, stop - field.size, stop):
+            metric: Metric = "exact" if kind in ("one-hot", "discrete") else kind
+            group = Group(names.for_part(layout, kind, indices), indices, metric)
+            yield Offer(kind, tuple(indices), evidence, (group,))

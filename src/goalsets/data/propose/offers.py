@@ -1,0 +1,150 @@
+"""Offers: what could be made of a proposed layout, and how the layout's file says so."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from goalsets.core import Group, StateLayout, layout_to_dict, print_indices
+
+Found = Literal["angle", "quaternion", "one-hot", "discrete"]
+Kind = Literal[Found, "constant", "tolerance", "alike", "relative"]
+
+_WORDS: dict[Kind, str] = {"tolerance": "tolerance", "alike": "kind", "relative": "relative_to"}
+"""Offers that add one word to groups, and leave everything else about them as it is."""
+_ASKS: dict[Kind, str] = {
+    "angle": "an angle as (cos, sin)?",
+    "quaternion": "a unit quaternion?",
+    "one-hot": "one-hot?",
+    "discrete": "discrete?",
+    "constant": "constant, so that no goal can be about it?",
+    "alike": "objects that are alike?",
+    "relative": "moved by {other}, and best seen from there?",
+}
+_MEANS: dict[Kind, str] = {
+    "alike": """
+# Relational goal inputs then show only the object in question, and one skill is learned for all.
+# That is wrong for parts of the robot itself, such as its joints. No question depends on it.""",
+    "relative": """
+# Relational goal inputs then show its place as seen from {other}. No question depends on it.""",
+}
+"""What it leads to, where the words do not say it."""
+_HEADER = """\
+# A layout proposed from data. Comments are offers and not in force; each says what to put in place
+# of which line, if that is what the coordinates are. To take several offers about one group, write
+# one line with the words of all of them.
+"""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A change to the proposed layout that the data suggest."""
+
+    kind: Kind
+    indices: tuple[int, ...]
+    """The coordinates it is about."""
+    evidence: str
+    """What was seen in the data."""
+    groups: tuple[Group, ...] = ()
+    """The groups that these coordinates would form; empty if they would belong to none."""
+
+    @property
+    def group(self) -> Group | None:
+        """The first of its groups; most offers have one."""
+        return self.groups[0] if self.groups else None
+
+    def apply(self, layout: StateLayout) -> StateLayout:
+        """Return a layout in which these coordinates are what the offer says."""
+        groups = self._wanted(layout)
+        taken = {i for group in groups for i in group.indices} if self.groups else {*self.indices}
+        for group in layout.groups:
+            rest = [index for index in group.indices if index not in taken]
+            if rest:
+                groups.append(dataclasses.replace(group, indices=rest))
+        groups.sort(key=lambda group: min(group.indices))
+        return dataclasses.replace(layout, groups=groups)
+
+    def _wanted(self, layout: StateLayout) -> list[Group]:
+        """Its groups, where other offers may have changed or removed them since."""
+        if self.kind not in _WORDS:
+            return list(self.groups)
+        word = _WORDS[self.kind]
+        return [
+            dataclasses.replace(layout.by_name[group.name], **{word: getattr(group, word)})
+            for group in self.groups
+            if group.name in layout.by_name
+        ]
+
+    def question(self) -> str:
+        """The offer as comments of a file, but for what to put in place of what."""
+        other = self.group.relative_to if self.group is not None else ""
+        asked = f"{_ASKS[self.kind].format(other=other)} {self.evidence}."
+        meant = _MEANS.get(self.kind, "").format(other=other)
+        return f"# {print_indices(self.indices)}: {asked}{meant}"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A layout whose groups are all compared by distance, and what could be made of it."""
+
+    layout: StateLayout
+    offers: tuple[Offer, ...]
+
+    def adopt(self, *offers: Offer) -> StateLayout:
+        """Return the layout with some offers accepted, in whatever order they come.
+
+        Raises:
+            LayoutError: Two of them exclude each other, such as a position relative to another
+                one, and leaving out one coordinate of it.
+        """
+        layout = self.layout
+        # What a group is comes before the words that are added to it.
+        for offer in sorted(offers, key=lambda offer: offer.kind in _WORDS):
+            layout = offer.apply(layout)
+        return layout
+
+    def yaml_lines(self, offer: Offer) -> tuple[list[str], list[str]]:
+        """How to adopt an offer in the file: the groups whose lines go, and the lines that come."""
+        before, after = (
+            layout_to_dict(layout)["groups"] for layout in (self.layout, self.adopt(offer))
+        )
+        gone = [name for name, plain in before.items() if after.get(name) != plain]
+        new = [name for name, plain in after.items() if before.get(name) != plain]
+        return gone, [_yaml_line(name, after[name]) for name in new]
+
+    def to_yaml(self) -> str:
+        """A layout file; the offers stand in it as comments."""
+        import yaml
+
+        head = yaml.safe_dump({"name": self.layout.name, "dim": self.layout.dim}, sort_keys=False)
+        tolerances = {o.group.name: o for o in self.offers if o.kind == "tolerance" and o.group}
+        lines = [_HEADER + head + "groups:"]
+        for name, plain in layout_to_dict(self.layout)["groups"].items():
+            lines.append(f"  {_yaml_line(name, plain)}")
+            if name in tolerances:
+                offer = tolerances[name]
+                lines.append(f"  # {self.yaml_lines(offer)[1][0]}  # {offer.evidence}")
+        for offer in self.offers:
+            if offer.kind != "tolerance":
+                gone, new = self.yaml_lines(offer)
+                lines += [
+                    f"\n{offer.question()}",
+                    f"# {'Put this in place of' if new else 'Delete'} {', '.join(gone)}"
+                    + (":" if new else "."),
+                    *(f"  # {line}" for line in new),
+                ]
+        return "\n".join(lines) + "\n"
+
+
+def _yaml_line(name: str, plain: dict[str, Any]) -> str:
+    """A group as one line of a layout file; neighbours as a span, so that it stays readable."""
+    import yaml
+
+    indices = plain["indices"]
+    first, last = indices[0], indices[-1]
+    if len(indices) > 1 and indices == list(range(first, last + 1)):
+        plain = {**plain, "indices": f"{first}:{last + 1}"}
+    entry = yaml.safe_dump(plain, sort_keys=False, default_flow_style=True, width=float("inf"))
+    # YAML takes some words for other things than text, so it writes the key itself.
+    return yaml.safe_dump({name: 0}).replace(": 0", f": {entry}").strip()
