@@ -167,10 +167,11 @@ class Suite:
 
 
 def layout_digest(layout: StateLayout) -> str:
-    """A digest of what a layout means; what it says for people does not count."""
+    """A digest of what questions mean under a layout; what else it says does not count."""
     plain = layout_to_dict(layout)
     for group in plain["groups"].values():
-        group.pop("description", None)
+        for word in ("description", "kind", "relative_to"):
+            group.pop(word, None)
     return _digest(plain)
 
 
