@@ -111,8 +111,11 @@ LAYOUT_ERRORS = {
         "groups": [POS, Group("cube", (2,), relative_to="pos")]
     },
     "groups of the kind 'a*' must be relative to the same group, or none": {
-        "groups": [POS, Group("a0", (2,), kind="a*"), Group("a1", (3,), kind="a*", relative_to="z")]
-        + [Group("z", (4,))],
+        "groups": [
+            Group("a0", (2,), kind="a*"),
+            Group("a1", (3,), kind="a*", relative_to="z"),
+            Group("z", (4,)),
+        ],
         "dim": 5,
     },
     "groups 'a0' and 'a1' cannot be compared": {

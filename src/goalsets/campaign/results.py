@@ -50,9 +50,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", default=[], help='patterns of names: "*gciql*"')
     parser.add_argument("--records", action="store_true", help="train nothing")
     asked = parser.parse_args()
-    _keep_records()
+    keep_records(RUNS, RESULTS / "runs")
     for name in () if asked.records else SWEEPS:
-        _train(RESULTS / "sweeps" / f"{name}.yaml", asked.only)
+        train_missing(RESULTS / "sweeps" / f"{name}.yaml", asked.only, RUNS, RESULTS / "runs")
     _look_along_a_rollout()
     kept, report = str(RESULTS / "runs"), str(RESULTS / "report")
     subprocess.run([sys.executable, "-m", "goalsets", "report", kept, "-o", report], check=True)
@@ -64,16 +64,17 @@ def main() -> None:
     fill_places({"paper": _without_empty_rows(scores), "predicates": predicates}, PAGES)
 
 
-def _train(file: Path, patterns: Sequence[str]) -> None:
+def train_missing(file: Path, patterns: Sequence[str], runs: Path, records: Path) -> None:
+    """Train those runs of a sweep that have no records yet, and keep their records."""
     sweep = read_sweep(str(file))
     wanted = [job for job in sweep.jobs() if job.fits(patterns)]
-    todo = [job for job in wanted if not is_recorded(job, sweep)]
+    todo = [job for job in wanted if not is_recorded(job, sweep, records)]
     print(f"{file}: {len(todo)} of {len(wanted)} runs to do{_hours(todo)}.", flush=True)
     if todo:
         names = [job.name for job in todo]
-        command = [sys.executable, "-m", "goalsets", "sweep", str(file), "-o", str(RUNS), "--only"]
+        command = [sys.executable, "-m", "goalsets", "sweep", str(file), "-o", str(runs), "--only"]
         subprocess.run([*command, *names], check=True)
-        _keep_records()
+        keep_records(runs, records)
 
 
 def is_recorded(job: Job, sweep: Sweep, records: Path = RESULTS / "runs") -> bool:
@@ -82,6 +83,7 @@ def is_recorded(job: Job, sweep: Sweep, records: Path = RESULTS / "runs") -> boo
     last = [record for record in found if record["step"] == job.config.steps]
     episodes = sweep.evaluation.episodes * len(TASKS[job.config.task].goals)
     official = any(r["kind"] == "official" and r["num_episodes"] >= episodes for r in last)
+    official = official or episodes == 0
     return official and (not sweep.suites or any(r["kind"] == "suite" for r in last))
 
 
@@ -124,13 +126,14 @@ def _look_along_a_rollout() -> None:
         words = ["distance", *map(str, runs), "--query", "all", "eff_pos"]
         picture = str(RUNS / "distance.png")
         subprocess.run([sys.executable, "-m", "goalsets", *words, "-o", picture], check=True)
-        _keep_records()
+        keep_records(RUNS, RESULTS / "runs")
 
 
-def _keep_records() -> None:
-    for config in sorted((RUNS / "runs").glob(f"*/*/{CONFIG}")):
+def keep_records(runs: Path, records: Path) -> None:
+    """Keep the records of all runs of a sweep's directory that have been evaluated."""
+    for config in sorted((runs / "runs").glob(f"*/*/{CONFIG}")):
         if (config.parent / EVALUATIONS).exists():
-            keep(config.parent, RESULTS / "runs" / config.parent.relative_to(RUNS / "runs"))
+            keep(config.parent, records / config.parent.relative_to(runs / "runs"))
 
 
 def keep(run: Path, place: Path) -> None:

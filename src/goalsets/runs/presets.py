@@ -20,6 +20,8 @@ from goalsets.runs.config import TrainConfig
 Fields = dict[str, Any]
 """Fields of `TrainConfig`."""
 
+DIRECT = "direct"
+"""The name under which a learner declares what suits it with direct hindsight, at any preset."""
 _NOISY = "noisy"
 """The kind of data that the presets of learners were chosen on."""
 
@@ -148,7 +150,9 @@ def resolve(
     known = TASKS[task].presets if task in TASKS else {}
     fields = PRESETS[known.get(preset, preset)](task, learner)
     if SCHEMES[scheme].direct:
+        own = _own(DIRECT, learner).get("settings", {})
         fields |= direct_hindsight(task)
+        fields["settings"] = {**fields.get("settings", {}), **own}
     fields = {**fields, **(overrides or {})}
     fields["settings"] = {**fields.get("settings", {}), **(settings or {})}
     return TrainConfig(task=task, learner=learner, scheme=scheme, seed=seed, **fields)

@@ -166,8 +166,9 @@ _KINDS = {"play": "play", "noisy": "noisy", "pointmaze": "pointmaze", "antmaze":
 """The column of the paper's table of α: the data decides, or else the maze; others have none."""
 
 
-_MOTION = 90
-"""A pick and place of OGBench's scripts takes 88 steps: 47 to get there, 41 to carry."""
+_MOTION = 120
+"""A pick and place of OGBench's scripts takes 88 steps, 47 to get there and 41 to carry; before
+that, the hand puts down what it holds."""
 
 
 def _add(environment: _Environment, data: str, relabel_horizon: int) -> None:

@@ -119,14 +119,13 @@ _FEWEST, _MOST = np.array([1, 2, 1]), np.array([1, 3, 3])
 def _three_of(sizes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
     """Three different numbers below each size, in random order: `[n, 3]`; of fewer, some repeat."""
     left = np.maximum(sizes[:, None] - np.arange(3), 1)
-    drawn = (rng.random((len(sizes), 3)) * left).astype(np.int64)
-    first, second, third = drawn.T
+    drawn: NDArray[np.int64] = (rng.random((len(sizes), 3)) * left).astype(np.int64)
     # Each number counts those that are not taken yet.
-    second = second + (second >= first)
-    low, high = np.minimum(first, second), np.maximum(first, second)
-    third = third + (third >= low)
-    third = third + (third >= high)
-    return np.minimum(np.stack((first, second, third), 1), sizes[:, None] - 1)
+    drawn[:, 1] += drawn[:, 1] >= drawn[:, 0]
+    taken = np.sort(drawn[:, :2], axis=1)
+    drawn[:, 2] += drawn[:, 2] >= taken[:, 0]
+    drawn[:, 2] += drawn[:, 2] >= taken[:, 1]
+    return np.minimum(drawn, sizes[:, None] - 1)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,107 @@
+"""What direct hindsight is worth: `python -m goalsets.campaign.direct [--only PATTERN...]`.
+
+Trains the grids in results/direct (a run that is recorded there is never repeated), keeps the small
+files of every run beside them, and puts the tables into docs/direct.md. Stop it when you like; it
+continues. With `--records`, it trains nothing and only writes what there is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from goalsets.campaign.pages import fill_places
+from goalsets.campaign.results import keep_records, train_missing
+from goalsets.report.statistics import success_interval
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.presets import resolve
+from goalsets.runs.run import read_evaluations
+from goalsets.sweep import read_sweep
+from goalsets.sweep.grid import Job, Sweep
+
+PLACE, RUNS = Path("results/direct"), Path("runs/direct")
+PAGE = Path("docs/direct.md")
+GRIDS = ("ablation", "predicates", "parts")
+"""Each a file in `PLACE`, and a place in the page."""
+
+Record = Mapping[str, Any]
+
+
+def main() -> None:
+    """Train what is missing, then keep the records and write the tables."""
+    parser = argparse.ArgumentParser(description="Measure what direct hindsight is worth.")
+    parser.add_argument("--only", nargs="+", default=[], help='patterns of names: "*-s0"')
+    parser.add_argument("--records", action="store_true", help="train nothing")
+    asked = parser.parse_args()
+    keep_records(RUNS, PLACE / "runs")
+    for name in () if asked.records else GRIDS:
+        train_missing(PLACE / f"{name}.yaml", asked.only, RUNS, PLACE / "runs")
+    tables = {name: table(read_sweep(str(PLACE / f"{name}.yaml"))) for name in GRIDS}
+    fill_places(tables, [PAGE])
+
+
+def table(sweep: Sweep, records: Path = PLACE / "runs") -> str:
+    """A sweep as a Markdown table: a row for each configuration, a column for each predicate."""
+    rows: dict[str, list[tuple[Job, Record]]] = {}
+    for job in sweep.jobs():
+        found = _last_suite(job, records)
+        if found is not None:
+            rows.setdefault(job.group, []).append((job, found))
+    if not rows:
+        return "Nothing is recorded yet."
+    predicates = list(dict.fromkeys(p for row in rows.values() for p in _asked(row)))
+    lines = [
+        f"| task | trained with | {' | '.join(p.replace('_', ' ') for p in predicates)} | seeds | "
+        "minutes |",
+        f"|---|---|{'---:|' * (len(predicates) + 2)}",
+    ]
+    for row in rows.values():
+        config = row[0][0].config
+        cells = [_cell([record for _, record in row], predicate) for predicate in predicates]
+        minutes = statistics.median(record["training_seconds"] for _, record in row) / 60
+        lines.append(
+            f"| {config.task} | {describe(config, sweep)} | {' | '.join(cells)} | {len(row)} | "
+            f"{minutes:.0f} |"
+        )
+    return "\n".join(lines)
+
+
+def describe(config: TrainConfig, sweep: Sweep) -> str:
+    """A configuration for people: learner, scheme, and what differs from the preset."""
+    usual = resolve(config.task, learner=config.learner, scheme=config.scheme, preset=sweep.preset)
+    ours, preset = asdict(config), asdict(usual)
+    common = set.intersection(*(set(point) for point in sweep.overrides))
+    changed = [
+        f"{name} {ours[name]}"
+        for name in ours
+        if ours[name] != preset[name] and name not in {"seed", "settings", *common}
+    ]
+    return ", ".join([config.learner, config.scheme, *changed])
+
+
+def _last_suite(job: Job, records: Path) -> Record | None:
+    found, _ = read_evaluations(records / job.name)
+    suites = [r for r in found if r["kind"] == "suite" and r["step"] == job.config.steps]
+    return suites[-1] if suites else None
+
+
+def _asked(row: Sequence[tuple[Job, Record]]) -> list[str]:
+    return [predicate for _, record in row for predicate in record["by_predicate"]]
+
+
+def _cell(found: Sequence[Record], predicate: str) -> str:
+    """Success in percent with its interval, over the seeds that were asked."""
+    asked = [r["by_predicate"][predicate] for r in found if predicate in r["by_predicate"]]
+    if not asked:
+        return "—"
+    values = [100.0 * each["success"] for each in asked]
+    low, high = success_interval(values, sum(each["num_episodes"] for each in asked))
+    return f"{statistics.fmean(values):.0f} [{low:.0f}, {high:.0f}]"
+
+
+if __name__ == "__main__":
+    main()
