@@ -123,15 +123,35 @@ class Scalar(GoalMLP):
 
 
 class Actor(GoalMLP):
-    """The mean of a Gaussian over actions with unit covariance, in standardised units."""
+    """The mean of a Gaussian over actions with unit covariance, in standardised units.
 
-    def __init__(self, state_dim: int, z_dim: int, action_dim: int, hidden: int = HIDDEN) -> None:
+    Args:
+        state_dim: D.
+        z_dim: The goal input.
+        action_dim: A.
+        hidden: The width of hidden layers.
+        seen: Which coordinates of the state it is given beside the goal input; all unless said.
+    """
+
+    def __init__(
+        self,
+        state_dim: int,
+        z_dim: int,
+        action_dim: int,
+        hidden: int = HIDDEN,
+        seen: NDArray[np.intp] | None = None,
+    ) -> None:
         """A `GoalMLP` with an output for each component of the action."""
-        super().__init__(state_dim, z_dim, action_dim, hidden=hidden)
+        super().__init__(state_dim if seen is None else len(seen), z_dim, action_dim, hidden=hidden)
+        self.seen = seen
 
     def forward(self, x: Tensor, z: Tensor, frozen: bool = False) -> Tensor:
         """Inputs `[B, D]` and `[B, z]` give `[B, A]`."""
-        return super().forward(x, z, frozen)[0]
+        return super().forward(_only(x, self.seen), z, frozen)[0]
+
+
+def _only(x: Tensor, seen: NDArray[np.intp] | None) -> Tensor:
+    return x if seen is None else x.index_select(-1, torch.from_numpy(seen).to(x.device))
 
 
 class QuickActor:
@@ -143,6 +163,7 @@ class QuickActor:
 
     def __init__(self, actor: Actor) -> None:
         """Take the views of the weights; they follow the actor as long as it stays in place."""
+        self._seen = actor.seen
         self._encoder, self._trunk = _plain(actor.encoder), _plain(actor.trunk)
         self._norm = (actor.scale.detach()[0, 0], actor.shift.detach()[0, 0])
         self._encoder_arrays, self._trunk_arrays = _arrays(self._encoder), _arrays(self._trunk)
@@ -152,7 +173,7 @@ class QuickActor:
         """Inputs `[B, D]` and `[B, z]` give `[B, A]`."""
         scale, shift = self._norm
         h = F.layer_norm(_run_plain(self._encoder, z), scale.shape, scale, shift)
-        return _run_plain(self._trunk, torch.cat((x, h), dim=-1))
+        return _run_plain(self._trunk, torch.cat((_only(x, self._seen), h), dim=-1))
 
     def one(self, x: _Floats, z: _Floats) -> _Floats:
         """Inputs `[D]` and `[z]` give `[A]`."""
@@ -160,6 +181,7 @@ class QuickActor:
         h -= np.add.reduce(h) / len(h)
         h /= math.sqrt(float(h @ h) / len(h) + _LAYER_NORM_EPSILON)
         scale, shift = self._norm_arrays
+        x = x if self._seen is None else x.take(self._seen)
         return _run_arrays(self._trunk_arrays, np.concatenate((x, h * scale + shift)))
 
 

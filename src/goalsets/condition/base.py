@@ -18,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from goalsets.core import GoalsetsError, Query, Registry, StateLayout
@@ -37,12 +38,15 @@ class Conditioner(nn.Module):
         hears_queries: Whether what it shows depends on the query at all.
         dim: The length of a goal input.
         goal_dim: The length of what of it is about the goal alone.
+        seen: Which coordinates of the state an actor is given beside the goal input; None gives
+            it all of them.
     """
 
     answers: str
     hears_queries: bool
     dim: int
     goal_dim: int
+    seen: NDArray[np.intp] | None = None
 
     @classmethod
     @abstractmethod

@@ -16,7 +16,7 @@ them is answered one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,6 +49,9 @@ class Relations:
     objects: Literal["slots", "pooled", "focus"] = "focus"
     """Of objects that are alike: all of them, each in its own place; the mean of those that are
     asked for; or the first of them that is not yet where it should be."""
+    others: bool = False
+    """Whether the actor is given all objects that are alike with the state, too. Otherwise it knows
+    only of the one in question, and cannot take another for it."""
 
 
 INPUTS: Registry[Relations | None] = Registry("goal input")
@@ -58,6 +61,7 @@ INPUTS.add("plain", None)
 INPUTS.add("relational", Relations())
 INPUTS.add("pooled", Relations(objects="pooled"))
 INPUTS.add("slots", Relations(objects="slots"))
+INPUTS.add("with-others", Relations(others=True))
 INPUTS.add("without-near", Relations(near=False))
 INPUTS.add("without-multiples", Relations(multiples=False))
 INPUTS.add("without-places", Relations(places=False))
@@ -89,7 +93,7 @@ class RelationalConditioner(Conditioner):
         self._base_heard = base.heard
         self.slots = slots
         found = () if relations.objects == "slots" else families(layout)
-        in_objects = {i for f in found for o in f.objects for g in o for i in g.indices}
+        in_objects = _indices(found)
         rest = [i for i in range(layout.dim) if i not in in_objects]
         own = [g for g in layout.groups if not in_objects.intersection(g.indices)]
         loose = [Group.loose(i) for i in rest if layout.owners[i] is None]
@@ -98,6 +102,10 @@ class RelationalConditioner(Conditioner):
         self._parts: list[_Slots | _Objects] = [_Slots([*own, *loose], frame, relations)]
         self._parts += [_Objects(family, frame, relations) for family in found]
         self._frame = frame
+        if not relations.others:
+            alike = _indices(family for family in found if len(family.names) > 1)
+            kept = [i for i in range(layout.dim) if i not in alike]
+            self.seen = np.array(kept, np.intp) if alike and kept else None
         self._symbols = _symbols(layout)
         self.goal_dim = slots.goal_dim
         self.dim = len(self._shown) + sum(part.dim for part in self._parts)
@@ -246,6 +254,11 @@ def _places(seen: Sequence[Group], units: Units, relations: Relations) -> Differ
 
 
 _NOTHING = np.empty(0, np.intp)
+
+
+def _indices(found: Iterable[Family]) -> set[int]:
+    """The coordinates of all objects of some families."""
+    return {i for family in found for groups in family.objects for g in groups for i in g.indices}
 
 
 def _columns(groups: Sequence[Group]) -> NDArray[np.intp]:

@@ -95,8 +95,18 @@ class Learner(nn.Module):
 
     def make_actor(self) -> nn.Module:
         """Create the policy network: a Gaussian's mean, unless a learner has another."""
+        return self.gaussian_actor(self.problem.action_dim)
+
+    def gaussian_actor(self, outputs: int) -> Actor:
+        """An actor with so many outputs, which is given the state as its conditioner says."""
         problem = self.problem
-        return Actor(problem.state_dim, self.goal_dim, problem.action_dim, hidden=problem.hidden)
+        return Actor(
+            problem.state_dim,
+            self.goal_dim,
+            outputs,
+            hidden=problem.hidden,
+            seen=self.conditioner.seen,
+        )
 
     # --- What it is fed, and how it learns ----------------------------------------------------
 

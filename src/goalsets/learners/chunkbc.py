@@ -20,7 +20,6 @@ from torch import Tensor, nn
 from goalsets.condition import Conditioner
 from goalsets.core import GoalsetsError
 from goalsets.learners.base import LEARNERS, Learner, Metrics, Problem, summary
-from goalsets.nets import Actor
 from goalsets.relabel.batch import ACTOR, Batch, BatchSpec
 from goalsets.relabel.goals import ACTOR_GOALS
 
@@ -61,9 +60,7 @@ class ChunkBC(Learner):
 
     def make_actor(self) -> nn.Module:
         """An actor with an output for each component of each action."""
-        problem = self.problem
-        actions = self.config.length * problem.action_dim
-        return Actor(problem.state_dim, self.goal_dim, actions, hidden=problem.hidden)
+        return self.gaussian_actor(self.config.length * self.problem.action_dim)
 
     def actor_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """− log π of the actions that were taken, the mean over them."""
