@@ -16,9 +16,14 @@ from goalsets.condition import (
     Relations,
 )
 from goalsets.core.objects import families
+from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 from goalsets.envs.layouts import antmaze_layout, cube_layout, puzzle_layout, scene_layout
 from goalsets.envs.tabletop.layout import tabletop_layout
+from goalsets.policy import TrainedPolicy
+from goalsets.runs.build import make_learner
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.frame import Frame
 
 LAYOUTS = {
     "cube-1": cube_layout(1),
@@ -184,3 +189,29 @@ def test_objects_without_a_place_are_named() -> None:
     goals[0], states[0] = 1.0, 0.0  # all buttons look alike
     first, last = (Query.parse(f"button{i}_state", layout).mask for i in (0, 8))
     assert (conditioner(states[0], goals[0], first) != conditioner(states[0], goals[0], last)).any()
+
+
+def policy_of(inputs: str) -> TrainedPolicy:
+    layout = LAYOUTS["tabletop"]
+    zeros, ones = np.zeros(layout.dim, np.float32), np.ones(layout.dim, np.float32)
+    normaliser = Normaliser(zeros, ones, zeros[:5], ones[:5])
+    frame = Frame(layout, normaliser, 40, Bounds.plus_minus_one(5))
+    config = TrainConfig("tabletop-double-v0", scheme="gs-direct", inputs=inputs, hidden=32)
+    return TrainedPolicy(make_learner(config, frame), layout, normaliser, frame.bounds)
+
+
+def test_an_actor_knows_only_the_object_in_question() -> None:
+    layout = LAYOUTS["tabletop"]
+    states, goals, _ = (each.numpy() for each in draw(layout))
+    moved = states.copy()
+    other = [i for name in ("block1_pos", "block1_yaw") for i in layout.group(name).indices]
+    moved[:, other] += 1.0
+    policy = policy_of("relational")
+    acted = policy.act(states, goals, "block0_pos")
+    assert (acted == policy.act(moved, goals, "block0_pos")).all()
+    assert (acted != policy.act(moved, goals, "block1_pos")).any()
+    # One state goes another way through the networks than many.
+    np.testing.assert_allclose(policy.act(states[2], goals[2], "block0_pos"), acted[2], atol=1e-5)
+    everything = policy_of("with-others")
+    told = everything.act(states, goals, "block0_pos")
+    assert (told != everything.act(moved, goals, "block0_pos")).any()
