@@ -29,6 +29,16 @@ def test_every_learner_learns_the_tabletop(learner: str) -> None:
     assert official(trained(learner, "gs-semantic").policy) >= 0.9
 
 
+@pytest.mark.xdist_group("gcbc")
+def test_direct_hindsight_answers_what_imitation_alone_does_not() -> None:
+    """Headings need several lifts, and states in which the data did this and that."""
+    plain, direct = (trained("gcbc", scheme).policy for scheme in ("gs-semantic", "gs-direct"))
+    for question in ("cube_yaw", "cube_pose", "ee_pose"):
+        assert predicate(plain, question) <= 0.5, question
+        assert predicate(direct, question) >= 0.9, question
+    assert official(direct) >= 0.9
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_in_less_than_a_minute_on_two_cores(learner: str) -> None:
