@@ -110,10 +110,11 @@ LAYOUT_ERRORS = {
     "groups 'cube' and 'pos' cannot be compared: they differ in their number of coordinates": {
         "groups": [POS, Group("cube", (2,), relative_to="pos")]
     },
-    "groups of the kind 'a*' must be relative to the same group, or none": {
+    "groups of the kind 'a*' must be relative to the same group": {
         "groups": [
-            Group("a0", (2,), kind="a*"),
+            Group("a0", (2,), kind="a*", relative_to="y"),
             Group("a1", (3,), kind="a*", relative_to="z"),
+            Group("y", (0,)),
             Group("z", (4,)),
         ],
         "dim": 5,

@@ -210,7 +210,7 @@ def test_configurations_round_trip_and_are_checked() -> None:
     for message, changes in {
         "unknown learner 'gcicl': did you mean 'gcivl' or 'gciql'": {"learner": "gcicl"},
         "unknown scheme 'gs-block'": {"scheme": "gs-block"},
-        "gcbc has no setting 'alpha'; it has: none": {"settings": {"alpha": 1}},
+        "gcbc has no setting 'alpha'; it has: discount": {"settings": {"alpha": 1}},
         "batch_size must be 1 or more, got 0": {"batch_size": 0},
         "learning_rate must be above 0, got -1": {"learning_rate": -1},
         "direct must be 1 step or more, got 0": {"direct": 0},

@@ -327,7 +327,7 @@ def test_plugins_are_recorded_beside_the_configuration(
         ("gciql", {"witness": 1}, "gciql's witness needs a value of type bool, got 1"),
         ("gciql", {"extraction": "bc"}, "needs 'ddpg.bc' or 'awr', got 'bc'"),
         ("crl", {"layers": 2.5}, "crl's layers needs a value of type int, got 2.5"),
-        ("gcbc", {"alpha": 1.0}, "gcbc has no setting 'alpha'; it has: none"),
+        ("gcbc", {"alpha": 1.0}, "gcbc has no setting 'alpha'; it has: discount"),
     ],
 )
 def test_settings_are_checked(learner: str, settings: dict[str, object], message: str) -> None:

@@ -185,13 +185,15 @@ class _Objects:
         compared = self._groups if relations.differences else ()
         scale = self._scale if compared else self._scale[:0]
         self._differences = Differences(compared, scale, near=relations.near)
-        seen = [g for g in self._groups if relations.places and g.relative_to]
+        named = zip(self._groups, family.seen_from, strict=True)
+        pairs = [(group, name) for group, name in named if relations.places and name]
+        seen = [group for group, _ in pairs]
         # Where the groups that are seen from somewhere lie among an object's coordinates.
         lies = {group.name: span for group, span in zip(self._groups, self._spans, strict=True)}
         self._seen = np.concatenate(
             [np.arange(lies[g.name].start, lies[g.name].stop) for g in seen] or [_NOTHING]
         )
-        self._from = _columns([units.layout.by_name[g.relative_to] for g in seen])
+        self._from = _columns([units.layout.by_name[name] for _, name in pairs])
         self._places = _places(seen, units, relations)
         # An object that is seen from somewhere needs no name: where it is tells which it is.
         self._named = self._count > 1 and not seen

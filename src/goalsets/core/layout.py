@@ -57,9 +57,9 @@ class StateLayout:
                 f"{suggest(group.relative_to, self.by_name)}"
             )
         others = [other for other in self.groups if group.kind and other.kind == group.kind]
-        if any(other.relative_to != group.relative_to for other in others):
+        if len({other.relative_to for other in others if other.relative_to}) > 1:
             raise LayoutError(
-                f"groups of the kind {group.kind!r} must be relative to the same group, or none."
+                f"groups of the kind {group.kind!r} must be relative to the same group."
             )
         if group.relative_to:
             others.append(self.by_name[group.relative_to])

@@ -28,9 +28,15 @@ class Family:
         return tuple(group.kind for group in self.objects[0])
 
     @property
+    def seen_from(self) -> tuple[str, ...]:
+        """For each kind the group that it is relative to; empty where there is none."""
+        kinds = zip(*self.objects, strict=True)
+        return tuple(next((g.relative_to for g in kind if g.relative_to), "") for kind in kinds)
+
+    @property
     def has_place(self) -> bool:
         """Whether an object can be told from the others by where it is."""
-        return any(group.relative_to for group in self.objects[0])
+        return any(self.seen_from)
 
 
 def families(layout: StateLayout) -> tuple[Family, ...]:
