@@ -94,8 +94,10 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
             of a store of your own.
         learner: The algorithm: gcbc (the default), chunkbc, gcivl, gciql, gcdl, crl, hiql, qrl, or
             one of a plugin.
-        scheme: How transitions are relabeled: gs-blockwise (the default), gs-semantic and
-            gs-uniform answer any query; her-full only the full state, her-task only the task's.
+        scheme: How transitions are relabeled: gs-blockwise (the paper's, and the default),
+            gs-semantic and gs-uniform answer any query; gs-direct does in minutes, also about one
+            of several objects (docs/direct.md); her-full answers only the full state, her-task
+            only the task's.
         preset: Where hyperparameters come from: cpu (minutes on two cores), paper, released (as
             the paper's code does it) or ogbench.
         seed: Decides everything random.
