@@ -92,10 +92,11 @@ def test_ones_own_choice_comes_last() -> None:
 def test_a_scheme_with_direct_hindsight_brings_it_to_every_preset() -> None:
     for preset in PRESETS:
         told = resolve(CLEAN, scheme="gs-direct", preset=preset)
-        assert (told.inputs, told.labels, told.direct) == ("relational", "arrival", 120)
+        assert (told.inputs, told.labels, told.direct) == ("relational", "arrival", 90)
         plain = resolve(CLEAN, scheme="gs-semantic", preset=preset)
         assert (plain.inputs, plain.direct) == ("plain", None)
         assert plain.labels != "arrival"
+    assert resolve("cube-double-play-v0", scheme="gs-direct").direct == 120
     # In a maze every step leads somewhere: there is no motion to wait for.
     assert resolve("pointmaze-medium-navigate-v0", scheme="gs-direct").direct is None
     alone = {"inputs": "plain", "direct": None, "labels": "identity"}
