@@ -166,9 +166,9 @@ _KINDS = {"play": "play", "noisy": "noisy", "pointmaze": "pointmaze", "antmaze":
 """The column of the paper's table of α: the data decides, or else the maze; others have none."""
 
 
-_MOTION, _MOTIONS = 90, 120
+_MOTION = (90, 120)
 """A pick and place of OGBench's scripts takes 88 steps, 47 to get there and 41 to carry. Where there
-are several objects, the hand first puts down what it holds."""
+are several objects, the hand first puts down what it holds: the second number."""
 
 
 def _add(environment: _Environment, data: str, relabel_horizon: int) -> None:
@@ -180,7 +180,7 @@ def _add(environment: _Environment, data: str, relabel_horizon: int) -> None:
         layout=environment.layout,
         horizon=environment.horizon,
         relabel_horizon=relabel_horizon,
-        motion=None if maze else _MOTION if environment.name == "cube-single" else _MOTIONS,
+        motion=None if maze else _MOTION[environment.name != "cube-single"],
         published=name not in _UNPUBLISHED,
         goals=tuple(f"task{n}{rest}" for n, rest in enumerate(environment.goals, start=1)),
         adapter=MazeAdapter if maze else ManipulationAdapter,
