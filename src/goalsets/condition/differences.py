@@ -13,6 +13,7 @@ costs a few calls of NumPy however many groups there are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,6 +24,7 @@ from goalsets.condition.base import join
 from goalsets.core import Group, StateLayout
 from goalsets.core.metrics import Array, namespace
 from goalsets.data.normaliser import Normaliser
+from goalsets.relabel.units import EPSILON
 
 Floats = NDArray[np.float32]
 _ROTATIONS = {"angle": 2, "quaternion": 4}
@@ -116,13 +118,9 @@ class Differences:
 
 
 def _nearness(group: Group, scales: Floats) -> Floats:
-    """What counts as near in each coordinate of a group: its tolerance, or a share of σ."""
+    """What counts as near in each coordinate of a group: its tolerance, or √ε of its deviation."""
     tolerance = group.tolerance or 0.0
-    return np.where(tolerance > 0, np.float32(tolerance), _SHARE * scales).astype(np.float32)
-
-
-_SHARE = 0.02**0.5
-"""√ε of the paper's predicate, in deviations: for groups without a tolerance."""
+    return np.where(tolerance > 0, tolerance, math.sqrt(EPSILON) * scales).astype(np.float32)
 
 
 def _doubled(turns: Array) -> Array:

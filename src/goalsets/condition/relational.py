@@ -29,9 +29,7 @@ from goalsets.core import Group, Registry, StateLayout
 from goalsets.core.metrics import Array, distance, namespace
 from goalsets.core.objects import Family, families
 from goalsets.data.normaliser import Normaliser
-
-_EPSILON = 0.02
-"""ε of the paper's predicate: for groups without a tolerance, on standardised coordinates."""
+from goalsets.relabel.units import EPSILON
 
 
 @dataclass(frozen=True)
@@ -240,7 +238,7 @@ class _Objects:
             at, to = here[..., span], there[..., span]
             if group.tolerance is None:
                 apart = (at - to) / constant(self._scale[span], at)
-                far = (apart * apart).sum(-1) > _EPSILON * numbers(active[..., span], at).sum(-1)
+                far = (apart * apart).sum(-1) > EPSILON * numbers(active[..., span], at).sum(-1)
             else:
                 far = distance(group.metric, at, to) > group.tolerance
             missing = far if missing is None else missing | far

@@ -167,8 +167,8 @@ _KINDS = {"play": "play", "noisy": "noisy", "pointmaze": "pointmaze", "antmaze":
 
 
 _MOTION = (90, 120)
-"""A pick and place of OGBench's scripts takes 88 steps, 47 to get there and 41 to carry. Where there
-are several objects, the hand first puts down what it holds: the second number."""
+"""Steps with one object and with several. A pick and place of OGBench's scripts takes 88: 47 to get
+there and 41 to carry. Where there are several objects, the hand first puts down what it holds."""
 
 
 def _add(environment: _Environment, data: str, relabel_horizon: int) -> None:
