@@ -53,9 +53,9 @@ def lines() -> Iterator[Line]:
     yield from _acting()
 
 
-def make_trainer(name: str, batch_size: int) -> Trainer:
+def make_trainer(name: str, batch_size: int, inputs: str = "plain") -> Trainer:
     """A learner on random trajectories: for time, what the numbers are is all the same."""
-    config = TrainConfig(TASK.name, learner=name, batch_size=batch_size)
+    config = TrainConfig(TASK.name, learner=name, batch_size=batch_size, inputs=inputs)
     data = random_data()
     frame = Frame(TASK.layout, unit_normaliser(), TASK.relabel_horizon, Bounds.plus_minus_one(5))
     return Trainer(config, make_learner(config, frame), make_sampler(config, frame, data))
@@ -143,11 +143,16 @@ def _beside_released() -> Iterator[Line]:
 
 def _acting() -> Iterator[Line]:
     torch.set_num_threads(1)
-    trainer = make_trainer("gcbc", 256)
-    policy = TrainedPolicy(trainer.learner, TASK.layout, unit_normaliser())
+    yield from _acting_with("plain", 10.0)
+    yield from _acting_with("relational", 15.0)
+
+
+def _acting_with(inputs: str, most: float) -> Iterator[Line]:
     states = random_data(2).observations[:1000]
+    trainer = make_trainer("gcbc", 256, inputs)
+    policy = TrainedPolicy(trainer.learner, TASK.layout, unit_normaliser())
     with one_core():
         single = 1e6 / rate(lambda: len(policy.act(states[0], states[1], "cube_pos")) // 5)
         many = 1e3 / rate(lambda: len(policy.act(states, states[1], "cube_pos")) // 1000)
-    yield Line("act, one observation, one core", single, "us", 250.0, at_most=True)
-    yield Line("act, 1,000 observations, one core", many, "ms", 10.0, at_most=True)
+    yield Line(f"act, one observation, {inputs} inputs", single, "us", 250.0, at_most=True)
+    yield Line(f"act, 1,000 observations, {inputs} inputs", many, "ms", most, at_most=True)
