@@ -73,14 +73,14 @@ def table(sweep: Sweep, records: Path = PLACE / "runs") -> str:
 def describe(config: TrainConfig, sweep: Sweep) -> str:
     """A configuration for people: learner, scheme, and what differs from the preset."""
     usual = resolve(config.task, learner=config.learner, scheme=config.scheme, preset=sweep.preset)
-    ours, preset = asdict(config), asdict(usual)
     common = set.intersection(*(set(point) for point in sweep.overrides))
-    changed = [
-        f"{name} {ours[name]}"
-        for name in ours
-        if ours[name] != preset[name] and name not in {"seed", "settings", *common}
-    ]
+    changed = _changes(asdict(usual), asdict(config), {"seed", "settings", *common})
+    changed += _changes(usual.settings, config.settings, set())
     return ", ".join([config.learner, config.scheme, *changed])
+
+
+def _changes(usual: Mapping[str, Any], ours: Mapping[str, Any], but: set[str]) -> list[str]:
+    return [f"{k} {v}" for k, v in ours.items() if k not in but and v != usual.get(k)]
 
 
 def _last_suite(job: Job, records: Path) -> Record | None:

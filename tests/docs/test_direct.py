@@ -1,0 +1,65 @@
+"""The tables of direct hindsight: made from records, and the page shows what the records say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from goalsets.campaign.direct import GRIDS, PAGE, PLACE, describe, table
+from goalsets.runs.run import EVALUATIONS
+from goalsets.sweep import read_sweep
+from goalsets.sweep.grid import Job, Sweep
+
+ROOT = Path(__file__).parents[2]
+SWEEP = Sweep(
+    "direct",
+    ("tabletop-double-v0",),
+    schemes=("gs-direct",),
+    seeds=(1, 2),
+    overrides=(
+        {"steps": 9},
+        {"steps": 9, "inputs": "plain"},
+        {"steps": 9, "direct": None, "settings": {"discount": 1.0}},
+    ),
+)
+
+
+def record(job: Job, records: Path, **successes: float) -> None:
+    place = records / job.name
+    place.mkdir(parents=True)
+    asked = {name: {"success": s, "num_episodes": 50} for name, s in successes.items()}
+    about = {"kind": "suite", "step": 9, "training_seconds": 90.0}
+    (place / EVALUATIONS).write_text(json.dumps({**about, "by_predicate": asked}) + "\n")
+
+
+def test_rows_say_what_was_changed_and_cells_pool_seeds(tmp_path: Path) -> None:
+    first, plain, _, again, *_ = SWEEP.jobs()
+    record(first, tmp_path, one_cube=1.0, both=0.5)
+    record(again, tmp_path, one_cube=0.9, both=0.7)
+    record(plain, tmp_path, one_cube=0.1)
+    head, _, *rows = table(SWEEP, tmp_path).split("\n")
+    assert head == "| task | trained with | one cube | both | seeds | minutes |"
+    assert len(rows) == 2  # the third was not recorded
+    assert rows[0].startswith("| tabletop-double-v0 | gcbc, gs-direct | 95 [")
+    assert "| 60 [" in rows[0]
+    assert rows[0].endswith("| 2 | 2 |")
+    assert rows[1].startswith("| tabletop-double-v0 | gcbc, gs-direct, inputs plain | 10 [")
+    assert rows[1].endswith("| — | 1 | 2 |")
+    assert table(SWEEP, tmp_path / "elsewhere") == "Nothing is recorded yet."
+
+
+def test_configurations_are_described_by_what_differs() -> None:
+    assert [describe(job.config, SWEEP) for job in SWEEP.jobs()[:3]] == [
+        "gcbc, gs-direct",
+        "gcbc, gs-direct, inputs plain",
+        "gcbc, gs-direct, direct None, discount 1.0",
+    ]
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_the_page_shows_what_was_recorded(name: str) -> None:
+    sweep = read_sweep(str(ROOT / PLACE / f"{name}.yaml"))
+    page = (ROOT / PAGE).read_text(encoding="utf-8")
+    assert f"<!-- results: {name} -->\n{table(sweep, ROOT / PLACE / 'runs')}\n<!-- end -->" in page
