@@ -99,6 +99,8 @@ def test_a_scheme_with_direct_hindsight_brings_it_to_every_preset() -> None:
     assert resolve("cube-double-play-v0", scheme="gs-direct").direct == 120
     # In a maze every step leads somewhere: there is no motion to wait for.
     assert resolve("pointmaze-medium-navigate-v0", scheme="gs-direct").direct is None
+    # Of logs of one's own, the horizon says how long a motion takes.
+    assert resolve("my/store", scheme="gs-direct", overrides={"horizon": 35}).direct == 35
     alone = {"inputs": "plain", "direct": None, "labels": "identity"}
     chosen = resolve(CLEAN, scheme="gs-direct", overrides=alone)
     assert (chosen.inputs, chosen.labels, chosen.direct) == ("plain", "identity", None)

@@ -118,9 +118,14 @@ def small(task: str, learner: str) -> Fields:
     return {**_MINUTES, **size, **_own("small", learner)}
 
 
-def direct_hindsight(task: str) -> Fields:
-    """What a scheme with direct hindsight adds to any preset: see docs/direct.md."""
-    motion = TASKS[task].motion if task in TASKS else None
+def direct_hindsight(task: str, horizon: int | None = None) -> Fields:
+    """What a scheme with direct hindsight adds to any preset: see docs/direct.md.
+
+    Args:
+        task: The task.
+        horizon: For data that is no task's: about as many steps as a motion takes.
+    """
+    motion = TASKS[task].motion if task in TASKS else horizon
     return {"inputs": "relational", "labels": "arrival", "direct": motion}
 
 
@@ -151,7 +156,7 @@ def resolve(
     fields = PRESETS[known.get(preset, preset)](task, learner)
     if SCHEMES[scheme].direct:
         own = _own(DIRECT, learner).get("settings", {})
-        fields |= direct_hindsight(task)
+        fields |= direct_hindsight(task, (overrides or {}).get("horizon"))
         fields["settings"] = {**fields.get("settings", {}), **own}
     fields = {**fields, **(overrides or {})}
     fields["settings"] = {**fields.get("settings", {}), **(settings or {})}
