@@ -10,7 +10,7 @@ import pytest
 from goalsets.campaign.direct import GRIDS, PAGE, PLACE, describe, table
 from goalsets.runs.run import EVALUATIONS
 from goalsets.sweep import read_sweep
-from goalsets.sweep.grid import Job, Sweep
+from goalsets.sweep.grid import Job, SuiteChoice, Sweep
 
 ROOT = Path(__file__).parents[2]
 SWEEP = Sweep(
@@ -18,6 +18,7 @@ SWEEP = Sweep(
     ("tabletop-double-v0",),
     schemes=("gs-direct",),
     seeds=(1, 2),
+    suites=(SuiteChoice(),),
     overrides=(
         {"steps": 9},
         {"steps": 9, "inputs": "plain"},
@@ -30,8 +31,10 @@ def record(job: Job, records: Path, **successes: float) -> None:
     place = records / job.name
     place.mkdir(parents=True)
     asked = {name: {"success": s, "num_episodes": 50} for name, s in successes.items()}
-    about = {"kind": "suite", "step": 9, "training_seconds": 90.0}
-    (place / EVALUATIONS).write_text(json.dumps({**about, "by_predicate": asked}) + "\n")
+    about = {"kind": "suite", "suite": "tabletop", "step": 9, "training_seconds": 90.0}
+    ours = {**about, "by_predicate": asked}
+    other = {**about, "suite": "another", "by_predicate": {"elsewhere": asked}}
+    (place / EVALUATIONS).write_text(json.dumps(ours) + "\n" + json.dumps(other) + "\n")
 
 
 def test_rows_say_what_was_changed_and_cells_pool_seeds(tmp_path: Path) -> None:

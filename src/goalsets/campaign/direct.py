@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from goalsets.campaign.pages import fill_places
-from goalsets.campaign.results import keep_records, train_missing
+from goalsets.campaign.results import keep_records, suite_names, train_missing
 from goalsets.report.statistics import success_interval
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.presets import resolve
@@ -48,7 +48,7 @@ def table(sweep: Sweep, records: Path = PLACE / "runs") -> str:
     """A sweep as a Markdown table: a row for each configuration, a column for each predicate."""
     rows: dict[str, list[tuple[Job, Record]]] = {}
     for job in sweep.jobs():
-        found = _last_suite(job, records)
+        found = _last_suite(job, sweep, records)
         if found is not None:
             rows.setdefault(job.group, []).append((job, found))
     if not rows:
@@ -83,9 +83,12 @@ def _changes(usual: Mapping[str, Any], ours: Mapping[str, Any], but: set[str]) -
     return [f"{k} {v}" for k, v in ours.items() if k not in but and v != usual.get(k)]
 
 
-def _last_suite(job: Job, records: Path) -> Record | None:
+def _last_suite(job: Job, sweep: Sweep, records: Path) -> Record | None:
+    """The newest record of a suite of the sweep, of the last step: runs may be in several grids."""
     found, _ = read_evaluations(records / job.name)
-    suites = [r for r in found if r["kind"] == "suite" and r["step"] == job.config.steps]
+    last = [r for r in found if r["kind"] == "suite" and r["step"] == job.config.steps]
+    names = suite_names(sweep, job.config.task)
+    suites = [record for record in last if record["suite"] in names]
     return suites[-1] if suites else None
 
 

@@ -23,6 +23,7 @@ from goalsets.campaign import eight_tasks
 from goalsets.campaign.pages import README, fill_places
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.landscape import LANDSCAPE, has_landscape, keep_landscape
+from goalsets.evaluate.suites.description import read_description, shipped_description
 from goalsets.runs.run import CONFIG, DATA, EVALUATIONS, Run, read_evaluations
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, Sweep
@@ -83,8 +84,17 @@ def is_recorded(job: Job, sweep: Sweep, records: Path = RESULTS / "runs") -> boo
     last = [record for record in found if record["step"] == job.config.steps]
     episodes = sweep.evaluation.episodes * len(TASKS[job.config.task].goals)
     official = any(r["kind"] == "official" and r["num_episodes"] >= episodes for r in last)
-    official = official or episodes == 0
-    return official and (not sweep.suites or any(r["kind"] == "suite" for r in last))
+    asked = {r["suite"] for r in last if r["kind"] == "suite"}
+    return (official or episodes == 0) and suite_names(sweep, job.config.task) <= asked
+
+
+def suite_names(sweep: Sweep, task: str) -> set[str]:
+    """The names of the suites that a sweep asks the runs of a task."""
+    shipped = [choice.description == "shipped" for choice in sweep.suites]
+    return {
+        (shipped_description(task) if ours else read_description(choice.description)).name
+        for ours, choice in zip(shipped, sweep.suites, strict=True)
+    }
 
 
 def _hours(todo: Sequence[Job]) -> str:
