@@ -130,10 +130,10 @@ class TaskConditioner(Conditioner):
     def heard(self, masks: Array) -> Array:
         """The task's coordinates."""
         # Not by assignment, which an export could not say.
-        xp = namespace(masks)
-        columns = xp.arange(masks.shape[-1])
-        wanted = self.indices if xp is torch else self._columns
-        return xp.zeros_like(masks) | xp.isin(columns, wanted)
+        flags = np.isin(np.arange(masks.shape[-1]), self._columns)
+        if namespace(masks) is torch:
+            return torch.zeros_like(masks) | torch.from_numpy(flags).to(masks.device)
+        return np.zeros_like(masks) | flags
 
     def forward(self, states: Array, goals: Array, masks: Array) -> Array:
         """States and goals `[B, D]` give `[B, 2 |φ|]`."""

@@ -2,7 +2,7 @@
 
 Deviation: the paper shows a network [s̄, ḡ, q], and leaves it to the network to find out which
 object a query is about, and to subtract the hand from it. This conditioner says so (our addition;
-docs/relational.md has the equations and what each part is worth). Beside [s̄, ḡ, q] it shows
+docs/direct.md has the equations and what each part is worth). Beside [s̄, ḡ, q] it shows
 
     g ⊖ s     for each active group, in the group's own metric: a difference, a relative angle
               (cos − 1, sin), a relative quaternion
