@@ -1,0 +1,17 @@
+"""Chains of questions: a planner that asks one policy what the data certifies, part by part."""
+
+from goalsets.plan.chain import Plan, Step
+from goalsets.plan.follow import Follower, Following, PlanningPolicy
+from goalsets.plan.planner import Planner
+from goalsets.plan.planner_file import read_planner, write_planner
+
+__all__ = [
+    "Follower",
+    "Following",
+    "Plan",
+    "Planner",
+    "PlanningPolicy",
+    "Step",
+    "read_planner",
+    "write_planner",
+]

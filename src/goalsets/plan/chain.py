@@ -1,0 +1,96 @@
+"""A plan: a chain of goal sets, each a question that a policy is asked until it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import GoalSet, Query
+from goalsets.plan.parts import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One question of a plan."""
+
+    goals: GoalSet
+    """What is asked."""
+    parts: tuple[str, ...]
+    """What it moves, for people."""
+    steps: float
+    """What it should take: the price."""
+    far: float
+    """How many tolerances the nearest recorded move is away."""
+    support: int
+    """How many recorded moves are like it."""
+    aside: bool
+    """Whether it puts something out of the way, where nobody asked for it."""
+
+    def __str__(self) -> str:
+        """Such as `block0 to (0.43, 0.1, 0.02) m: about 88 steps, by 312 moves of the data`."""
+        where = ", ".join(_value(self.goals, term.name) for term in self.goals.query.terms)
+        away = " (out of the way)" if self.aside else ""
+        evidence = f"{self.support:,} such moves in the data"
+        if self.support == 0:
+            evidence = f"the nearest move in the data is {self.far:.1f} tolerances away"
+        return f"{where}{away}: about {self.steps:.0f} steps; {evidence}"
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A chain of questions that leads to a goal set."""
+
+    goals: GoalSet
+    """What it leads to."""
+    steps: tuple[Step, ...]
+    """In order; empty where everything holds already, or where no chain was found."""
+    missing: str = ""
+    """Why there is no chain; empty if there is one."""
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a chain."""
+        return not self.missing
+
+    @property
+    def price(self) -> float:
+        """Steps that it should take."""
+        return sum(step.steps for step in self.steps)
+
+    def explain(self) -> str:
+        """The chain in words, with prices and the data behind each move."""
+        if self.missing:
+            return f"no chain leads to “{self.goals.query}”: {self.missing}"
+        if not self.steps:
+            return f"“{self.goals.query}” holds already."
+        lines = [f"{number}. {step}" for number, step in enumerate(self.steps, start=1)]
+        return "\n".join([*lines, f"about {self.price:.0f} steps in all"])
+
+
+def _value(goals: GoalSet, name: str) -> str:
+    """What one term of a goal set asks for, for people."""
+    group = goals.layout.by_name.get(name)
+    if group is None:
+        return name
+    values: NDArray[np.float64] = np.asarray(goals.reference)[list(group.indices)] / group.scale
+    if group.metric == "angle":
+        return f"{name} = {np.degrees(np.arctan2(values[1], values[0])):.0f} deg"
+    numbers = ", ".join(f"{value:.3g}" for value in values)
+    text = f"({numbers})" if len(values) > 1 else numbers
+    return f"{name} = {text}" + (f" {group.unit}" if group.unit else "")
+
+
+def ask_for(layout_query: str, reference: Floats, goals: GoalSet) -> GoalSet:
+    """A goal set over another query of the same layout, with the tolerances that somebody gave."""
+    query = Query.parse(layout_query, goals.layout)
+    given = {t.name: t.tolerance for t in goals.query.terms if t.tolerance}
+    kept = {t.name: given[t.name] for t in query.terms if t.name in given}
+    return GoalSet(reference, query.with_tolerances(kept) if kept else query)
+
+
+def names(steps: Sequence[Step]) -> list[str]:
+    """What each step moves, for people."""
+    return [" and ".join(step.parts) for step in steps]

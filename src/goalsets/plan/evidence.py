@@ -1,0 +1,258 @@
+"""Evidence: what the recorded moves say of a move that nobody has made yet.
+
+A move is judged by the recorded ones that are most like it. Two questions are asked of them: has a
+part of this kind come to rest at such a place, and has one left such a place? A *place* is a part's
+own value together with how the nearest other part of its kind lies to it, so that a free place, a
+place on top of another and a place inside another are three different ones. Then the circumstances
+are compared: a switch that never stood like this when such moves were made, or a part that always
+was somewhere else, forbids the move.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import KDTree
+
+from goalsets.plan.moves import Moves
+from goalsets.plan.parts import Floats, Part
+
+Places = NDArray[np.int64]
+
+LIMIT = 2.0
+"""A move whose nearest recorded one is farther than this, in tolerances, is refused."""
+_ALIKE = 48
+"""Recorded moves that a move is compared with."""
+_ENOUGH = 8
+"""With fewer, nothing is said about circumstances."""
+_NEAR = 2.0
+"""Parts of one kind that are farther apart than so many tolerances have nothing to do with each
+other."""
+_SHARP = 2.0
+"""How much closer the places of others are looked at than a part's own."""
+_RARE, _COMMON = 0.02, 0.1
+"""A switch forbids a move if it stood so in fewer than the first share of the moves, and in more
+than the second share of all the data."""
+_NARROW = 0.35
+"""A part counts as a circumstance if its spread among the moves is below this share of its spread
+in all the data."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the data says of C moves of one part."""
+
+    steps: Floats
+    """`[C]`, what like moves took."""
+    far: Floats
+    """`[C]`, how many tolerances the nearest recorded move is away."""
+    support: Places
+    """`[C]`, how many recorded moves went to within a tolerance; not more than 48 are counted."""
+    against: Places
+    """`[C]`, the part whose state forbids the move, or −1."""
+
+    @property
+    def allowed(self) -> NDArray[np.bool_]:
+        """`bool[C]`."""
+        return (self.far <= LIMIT) & (self.against < 0)
+
+
+class Evidence:
+    """Judges moves of settling parts and of switches.
+
+    Args:
+        parts: All that can move.
+        moves: What they did in the data.
+        usual: `[S, D]`, states of the data, drawn at random.
+    """
+
+    def __init__(self, parts: Sequence[Part], moves: Moves, usual: Floats) -> None:
+        """Nothing is worked out before it is asked for."""
+        self.parts = tuple(parts)
+        self.moves = moves
+        self._usual = usual
+        self._tables: dict[str, _Table | None] = {}
+        self._spreads = [
+            0.0 if part.nature == "switch" else _spread(part.embed(usual)[None])[0]
+            for part in self.parts
+        ]
+
+    def alike(self, place: int) -> list[int]:
+        """The other parts of a part's kind."""
+        kind = self.parts[place].kind
+        return [p for p, part in enumerate(self.parts) if kind and part.kind == kind and p != place]
+
+    def judge(self, place: int, state: Floats, targets: Floats) -> Judgement:
+        """Judge moves of one part from a state `[D]` to targets `[C, D]`."""
+        table = self._table(place)
+        count = len(targets)
+        if table is None:
+            nothing = np.full(count, np.inf, np.float32)
+            return Judgement(nothing, nothing, np.zeros(count, np.int64), np.full(count, -1))
+        part = self.parts[place]
+        others = np.stack([state[place_of(self.parts[o])] for o in self.alike(place)] or [_NOBODY])
+        left, _ = table.leave.query(features(part, state[None], others))
+        apart, like = table.like(features(part, targets, others))
+        far = np.maximum(apart[:, 0], left[0]).astype(np.float32)
+        steps = np.median(table.moves.steps[like[:, :16]], axis=1)
+        support = (apart <= 1.0).sum(1)
+        return Judgement(steps, far, support, self._against(table.moves, like, place, state))
+
+    def _against(self, moves: Moves, like: Places, place: int, state: Floats) -> Places:
+        """For each row of like moves, the first part whose state they never saw, or −1."""
+        found = np.full(len(like), -1)
+        if like.shape[1] < _ENOUGH:
+            return found
+        skipped = {place, *self.alike(place)}
+        for other in range(len(self.parts)):
+            if other not in skipped:
+                odd = self._is_odd(moves, like, other, state)
+                found = np.where((found < 0) & odd, other, found)
+        return found
+
+    def _is_odd(self, moves: Moves, like: Places, other: int, state: Floats) -> NDArray[np.bool_]:
+        """Whether a part stands as it never did in like moves `[C, k]`: `bool[C]`."""
+        part = self.parts[other]
+        if part.nature == "switch":
+            columns = part.columns
+            same = (moves.before[:, columns] == state[columns]).all(-1)
+            usual = float((self._usual[:, columns] == state[columns]).all(-1).mean())
+            return (same[like].mean(1) < _RARE) & (usual >= _COMMON)
+        points = part.embed(moves.before)
+        narrow = _spread(points[like]) < _NARROW * self._spreads[other]
+        if not narrow.any():
+            return narrow
+        apart = np.linalg.norm(points - part.embed(state), axis=-1)
+        return narrow & (apart[like].min(1) > 1.0)
+
+    def _table(self, place: int) -> _Table | None:
+        part = self.parts[place]
+        name = part.kind or part.name
+        if name not in self._tables:
+            members = [place, *self.alike(place)]
+            tables = [self._rows(member) for member in members]
+            arrive = np.concatenate([table[0] for table in tables])
+            leave = np.concatenate([table[1] for table in tables])
+            rows = np.concatenate([table[2] for table in tables])
+            moves = self.moves.where(rows)
+            self._tables[name] = _Table(arrive, leave, moves) if len(rows) else None
+        return self._tables[name]
+
+    def _rows(self, place: int) -> tuple[Floats, Floats, Places]:
+        """Places that a part came to and left, by itself, and the numbers of those moves."""
+        rows = np.flatnonzero(self.moves.changed[:, place] & (self.moves.changed.sum(1) == 1))
+        part, moves = self.parts[place], self.moves.where(rows)
+        columns = [place_of(self.parts[other]) for other in self.alike(place)]
+        found = [
+            _features_of_rows(part, states, [states[:, c] for c in columns])
+            for states in (moves.after, moves.before)
+        ]
+        return found[0], found[1], rows
+
+    @functools.cached_property
+    def jumps(self) -> tuple[Jump, ...]:
+        """Sets of switches that jump together, often enough to count on it."""
+        switch = np.array([part.nature == "switch" for part in self.parts])
+        rows = np.flatnonzero((self.moves.changed & switch).any(1))
+        return self._sets(rows)
+
+    @functools.cached_property
+    def joint(self) -> tuple[Jump, ...]:
+        """Sets of settling parts of different kinds that move together, often enough."""
+        settling = np.array([part.nature == "settling" for part in self.parts])
+        moved = self.moves.changed & settling
+        found = self._sets(np.flatnonzero(moved.sum(1) > 1))
+        names = [[self.parts[p].kind or self.parts[p].name for p in each.parts] for each in found]
+        return tuple(
+            each for each, kinds in zip(found, names, strict=True) if len(set(kinds)) == len(kinds)
+        )
+
+    def _sets(self, rows: Places) -> tuple[Jump, ...]:
+        sets: dict[tuple[int, ...], list[int]] = {}
+        for row in rows.tolist():
+            sets.setdefault(tuple(np.flatnonzero(self.moves.changed[row]).tolist()), []).append(row)
+        least = max(5, len(rows) // 200)
+        return tuple(
+            Jump(parts, self.moves.where(np.array(members)))
+            for parts, members in sets.items()
+            if len(members) >= least
+        )
+
+    def against_jump(self, jump: Jump, state: Floats) -> int:
+        """The part whose state forbids a jump, or −1."""
+        like = np.arange(len(jump.moves))[None]
+        if like.shape[1] < _ENOUGH:
+            return -1
+        for other in range(len(self.parts)):
+            if other not in jump.parts and self._is_odd(jump.moves, like, other, state)[0]:
+                return other
+        return -1
+
+
+@dataclass(frozen=True, eq=False)
+class Jump:
+    """Parts that change together, and the moves in which they did."""
+
+    parts: tuple[int, ...]
+    moves: Moves
+
+    @functools.cached_property
+    def steps(self) -> float:
+        """What it takes."""
+        return float(np.median(self.moves.steps))
+
+
+class _Table:
+    """Moves of the parts of one kind, each by itself."""
+
+    def __init__(self, arrive: Floats, leave: Floats, moves: Moves) -> None:
+        self.arrive, self.leave = KDTree(arrive), KDTree(leave)
+        self.moves = moves
+
+    def like(self, places: Floats) -> tuple[NDArray[np.float64], Places]:
+        """How far the nearest recorded arrivals of places `[C, m]` are, and which: `[C, k]`."""
+        many = min(_ALIKE, len(self.moves))
+        apart, rows = self.arrive.query(places, k=many)
+        return np.reshape(apart, (len(places), many)), np.reshape(rows, (len(places), many))
+
+
+_NOBODY = np.full(1, np.inf, np.float32)
+
+
+def place_of(part: Part) -> NDArray[np.intp]:
+    """The coordinates that say where a part is; none where nothing does."""
+    return part.place[0] if part.place is not None else np.empty(0, np.intp)
+
+
+def features(part: Part, states: Floats, others: Floats) -> Floats:
+    """Places `[C, m]` of a part in states `[C, D]` beside others that lie at `[O, n]`."""
+    return _features_of_rows(
+        part, states, [np.broadcast_to(o, (len(states), len(o))) for o in others]
+    )
+
+
+def _features_of_rows(part: Part, states: Floats, others: Sequence[Floats]) -> Floats:
+    """The same where each row has others of its own, each `[C, n]`."""
+    own = part.embed(states)
+    if part.place is None or not others or others[0].shape[-1] != len(part.place[0]):
+        return own
+    columns, tolerance = part.place
+    offsets = np.stack([(other - states[:, columns]) / tolerance for other in others])
+    apart = np.linalg.norm(offsets, axis=-1)
+    nearest = apart.argmin(0)[None]
+    offset = np.take_along_axis(offsets, nearest[..., None], 0)[0]
+    apart = np.take_along_axis(apart, nearest, 0)[0][:, None]
+    # Nothing when far; then how it lies, and when it lies inside, that alone.
+    touch = np.maximum(0.0, _NEAR - apart)
+    beside = _SHARP * np.concatenate([offset * touch / _NEAR, touch], axis=-1)
+    return np.concatenate([own, beside], axis=-1).astype(np.float32)
+
+
+def _spread(points: Floats) -> Floats:
+    """How far points `[C, k, m]` lie from their middle, `[C]`."""
+    middle = points.mean(1, keepdims=True)
+    return np.sqrt(((points - middle) ** 2).sum(-1).mean(1))

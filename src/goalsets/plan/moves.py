@@ -1,0 +1,133 @@
+"""Recorded moves: what changed in the data, from what to what, and in how many steps.
+
+A settling part makes a move when it leaves a rest and comes to rest elsewhere. Parts that move at
+the same time make one move together, as a drawer and what lies in it. Switches that jump in the
+same step do, too, as a button of a puzzle and its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.plan.parts import STILL, Flags, Floats, Part, Rows
+
+_STEP = STILL / 5
+"""A part moves in a step that changes it by more than so many tolerances."""
+_PAUSE = 8
+"""Rests that are shorter than this are pauses within a move."""
+_NET = 0.5
+"""A move takes a part at least so many tolerances away."""
+
+
+@dataclass(frozen=True)
+class Moves:
+    """N moves over P parts; states are whole, of D coordinates."""
+
+    before: Floats
+    """`[N, D]`, when it began."""
+    after: Floats
+    """`[N, D]`, when it was over."""
+    changed: Flags
+    """`bool[N, P]`, which parts moved."""
+    steps: NDArray[np.float32]
+    """`[N]`, since the move before was over, so that going to the object counts, too."""
+
+    def __len__(self) -> int:
+        """N."""
+        return len(self.steps)
+
+    def where(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> Moves:
+        """Some of them."""
+        return Moves(
+            self.before[chosen], self.after[chosen], self.changed[chosen], self.steps[chosen]
+        )
+
+
+@dataclass(frozen=True)
+class _Event:
+    first: int
+    last: int
+    parts: frozenset[int]
+
+
+def record_moves(parts: Sequence[Part], observations: Floats, offsets: Rows) -> Moves:
+    """Find all moves of data `[R, D]`, in its order.
+
+    Args:
+        parts: Those that settle, and switches; others make no moves.
+        observations: `[R, D]`.
+        offsets: `[E + 1]`, where episodes begin.
+    """
+    events: list[_Event] = []
+    for place, part in enumerate(parts):
+        if part.nature == "settling":
+            events += _settling(part, place, observations, offsets)
+    events = [*_together(events), *_jumps(parts, observations, offsets)]
+    events.sort(key=lambda event: (event.last, event.first))
+    first = np.array([event.first for event in events], np.int64)
+    last = np.array([event.last for event in events], np.int64)
+    changed = np.zeros((len(events), len(parts)), np.bool_)
+    for row, event in enumerate(events):
+        changed[row, list(event.parts)] = True
+    begins = offsets[np.searchsorted(offsets, first, side="right") - 1]
+    # The last move that was over when this one began, if it was in the same episode.
+    ended = np.concatenate([[0], last])[np.searchsorted(last, first, side="right")]
+    since = np.maximum(begins, ended)
+    steps = np.maximum(last - since, 1).astype(np.float32)
+    return Moves(observations[first], observations[last], changed, steps)
+
+
+def _settling(part: Part, place: int, observations: Floats, offsets: Rows) -> Iterator[_Event]:
+    """Moves of one part by itself."""
+    points = part.embed(observations)
+    moving = np.linalg.norm(np.diff(points, axis=0), axis=-1) > _STEP
+    moving[offsets[1:-1] - 1] = False  # from one episode to the next
+    rows = np.flatnonzero(moving)
+    if not len(rows):
+        return
+    episode = np.searchsorted(offsets, rows, side="right")
+    cuts = np.flatnonzero((np.diff(rows) > _PAUSE) | (np.diff(episode) > 0)) + 1
+    ends = offsets[1:] - 1
+    for run in np.split(rows, cuts):
+        first, last = int(run[0]), int(run[-1]) + 1
+        unfinished = last + _PAUSE > ends[np.searchsorted(offsets, first, side="right") - 1]
+        if not unfinished and part.apart(observations[first], observations[last]) > _NET:
+            yield _Event(first, last, frozenset({place}))
+
+
+def _together(events: Sequence[_Event]) -> list[_Event]:
+    """Join moves that overlap for half of the shorter."""
+    found: list[_Event] = []
+    for event in sorted(events, key=lambda event: event.first):
+        before = found[-1] if found else None
+        if before is not None and not before.parts & event.parts:
+            shared = min(before.last, event.last) - max(before.first, event.first)
+            if shared > min(before.last - before.first, event.last - event.first) / 2:
+                found[-1] = _Event(
+                    before.first, max(before.last, event.last), before.parts | event.parts
+                )
+                continue
+        found.append(event)
+    return found
+
+
+def _jumps(parts: Sequence[Part], observations: Floats, offsets: Rows) -> Iterator[_Event]:
+    """Steps in which switches change."""
+    switches = [place for place, part in enumerate(parts) if part.nature == "switch"]
+    if not switches:
+        return
+    jumped = np.stack(
+        [
+            (np.diff(observations[:, parts[place].columns], axis=0) != 0).any(-1)
+            for place in switches
+        ],
+        axis=-1,
+    )
+    jumped[offsets[1:-1] - 1] = False
+    for row in np.flatnonzero(jumped.any(-1)):
+        which = [switches[place] for place in np.flatnonzero(jumped[row])]
+        yield _Event(int(row), int(row) + 1, frozenset(which))

@@ -1,0 +1,153 @@
+"""A planner in a file: safetensors, written whole or not at all, and read with suspicion.
+
+Of recorded moves only the coordinates of parts are kept, so that the file stays small. It holds no
+data set and needs none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from goalsets.core import GoalsetsError, StateLayout
+from goalsets.core.layout_file import layout_from_dict, layout_to_dict
+from goalsets.plan.moves import Moves
+from goalsets.plan.parts import Floats, Part
+from goalsets.plan.planner import Planner
+from goalsets.plan.roads import Roads
+
+PLANNER = "planner.safetensors"
+"""What it is called in a run directory."""
+_VERSION = 1
+
+
+class PlannerFileError(GoalsetsError):
+    """A planner that cannot be written or read; the message names the file."""
+
+
+def write_planner(planner: Planner, path: str | Path) -> None:
+    """Write a planner, in one step."""
+    path = Path(path)
+    columns = _columns(planner.parts)
+    arrays: dict[str, np.ndarray] = {
+        "before": planner.moves.before[:, columns],
+        "after": planner.moves.after[:, columns],
+        "changed": planner.moves.changed.astype(np.uint8),
+        "steps": planner.moves.steps,
+        "usual": planner.usual[:, columns],
+    }
+    for number, roads in enumerate(planner.roads):
+        arrays |= {
+            f"roads{number}.places": roads.places,
+            f"roads{number}.edges": roads.edges.astype(np.int32),
+            f"roads{number}.steps": roads.steps,
+        }
+    said = {
+        "version": _VERSION,
+        "layout": layout_to_dict(planner.layout),
+        "parts": [_part_to_dict(part) for part in planner.parts],
+        "roads": [_part_to_dict(roads.part) for roads in planner.roads],
+        "reach": planner.reach,
+    }
+    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    before = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        save_file(whole, before, {"planner": json.dumps(said)})
+        before.replace(path)
+    except OSError as error:
+        raise PlannerFileError(f"cannot write the planner {path}: {error}.") from None
+    finally:
+        before.unlink(missing_ok=True)
+
+
+def read_planner(path: str | Path) -> Planner:
+    """Read what `write_planner` wrote."""
+    path = Path(path)
+    try:
+        with safe_open(path, framework="np") as file:
+            said = json.loads((file.metadata() or {})["planner"])
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if said["version"] != _VERSION:
+            raise PlannerFileError(
+                f"{path} has version {said['version']}; this goalsets reads version {_VERSION}."
+            )
+        return _planner(said, arrays)
+    except PlannerFileError:
+        raise
+    except FileNotFoundError:
+        raise PlannerFileError(f"there is no planner {path}.") from None
+    except (
+        OSError, SafetensorError, GoalsetsError, KeyError, TypeError, ValueError, IndexError,
+        AttributeError, RecursionError,
+    ) as error:  # fmt: skip
+        raise PlannerFileError(f"{path} is no planner, or damaged: {error}") from None
+
+
+def _planner(said: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Planner:
+    layout = layout_from_dict(said["layout"])
+    parts = tuple(_part_from_dict(plain, layout) for plain in said["parts"])
+    columns = _columns(parts)
+
+    def whole(name: str) -> Floats:
+        found = np.asarray(arrays[name], np.float32)
+        if found.ndim != 2 or found.shape[1] != len(columns) or not np.isfinite(found).all():
+            raise ValueError(f"{name} needs {len(columns)} finite columns, got {found.shape}.")
+        states = np.zeros((len(found), layout.dim), np.float32)
+        states[:, columns] = found
+        return states
+
+    before, after = whole("before"), whole("after")
+    changed = np.asarray(arrays["changed"]).astype(np.bool_)
+    steps = np.asarray(arrays["steps"], np.float32)
+    if not len(before) == len(after) == len(changed) == len(steps):
+        raise ValueError("its moves do not fit together.")
+    if changed.shape != (len(before), len(parts)) or not np.isfinite(steps).all():
+        raise ValueError(f"its moves do not fit its {len(parts)} parts.")
+    maps = tuple(
+        _roads(number, _part_from_dict(plain, layout), arrays, layout)
+        for number, plain in enumerate(said["roads"])
+    )
+    moves = Moves(before, after, changed, steps)
+    return Planner(layout, parts, moves, whole("usual"), maps, int(said["reach"]))
+
+
+def _roads(number: int, part: Part, arrays: Mapping[str, np.ndarray], layout: StateLayout) -> Roads:
+    places = np.asarray(arrays[f"roads{number}.places"], np.float32)
+    edges = np.asarray(arrays[f"roads{number}.edges"], np.int64)
+    steps = np.asarray(arrays[f"roads{number}.steps"], np.float32)
+    if places.ndim != 2 or places.shape[1] != layout.dim or edges.shape != (len(steps), 2):
+        raise ValueError("its roads do not fit together.")
+    if len(edges) and not (edges.min() >= 0 and edges.max() < len(places)):
+        raise ValueError("its roads lead to places that are not there.")
+    if not (np.isfinite(places).all() and (steps > 0).all()):
+        raise ValueError("its roads have places or prices that are no numbers.")
+    return Roads(part, places, edges, steps)
+
+
+def _columns(parts: tuple[Part, ...]) -> list[int]:
+    return sorted({int(i) for part in parts for i in part.columns})
+
+
+def _part_to_dict(part: Part) -> dict[str, Any]:
+    return {
+        "name": part.name,
+        "groups": [group.name for group in part.groups],
+        "tolerances": list(part.tolerances),
+        "nature": part.nature,
+        "kind": part.kind,
+    }
+
+
+def _part_from_dict(plain: Mapping[str, Any], layout: StateLayout) -> Part:
+    groups = tuple(layout.by_name[name] for name in plain["groups"])
+    tolerances = tuple(float(value) for value in plain["tolerances"])
+    if len(groups) != len(tolerances) or plain["nature"] not in ("switch", "settling", "roaming"):
+        raise ValueError(f"its part {plain['name']!r} is not one.")
+    return Part(str(plain["name"]), groups, tolerances, plain["nature"], str(plain["kind"]))
