@@ -49,7 +49,7 @@ def post(head: str) -> bytes:
 
 def test_batches_are_refused_at_once_where_too_many_wait() -> None:
     async def scenario() -> tuple[list[int], float]:
-        batches, go = Batches(Limits(waiting_batches=3)), threading.Event()
+        batches, go = Batches(3, "batches"), threading.Event()
         waiting = [
             asyncio.ensure_future(batches.run(lambda i=i: (go.wait(20), i)[1])) for i in range(3)
         ]

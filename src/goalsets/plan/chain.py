@@ -29,14 +29,22 @@ class Step:
     aside: bool
     """Whether it puts something out of the way, where nobody asked for it."""
 
-    def __str__(self) -> str:
-        """Such as `block0 to (0.43, 0.1, 0.02) m: about 88 steps, by 312 moves of the data`."""
-        where = ", ".join(_value(self.goals, term.name) for term in self.goals.query.terms)
-        away = " (out of the way)" if self.aside else ""
-        evidence = f"{self.support:,} such moves in the data"
+    @property
+    def asked(self) -> str:
+        """The values that are asked for, in words: `block0_pos = (0.43, 0.1, 0.02) m`."""
+        return ", ".join(_value(self.goals, term.name) for term in self.goals.query.terms)
+
+    @property
+    def evidence(self) -> str:
+        """The data behind it, in words."""
         if self.support == 0:
-            evidence = f"the nearest move in the data is {self.far:.1f} tolerances away"
-        return f"{where}{away}: about {self.steps:.0f} steps; {evidence}"
+            return f"the nearest move in the data is {self.far:.1f} tolerances away"
+        return f"{self.support:,} such moves in the data"
+
+    def __str__(self) -> str:
+        """Such as `block0_pos = (0.4, 0.1, 0.02) m: about 88 steps; 48 such moves in the data`."""
+        away = " (out of the way)" if self.aside else ""
+        return f"{self.asked}{away}: about {self.steps:.0f} steps; {self.evidence}"
 
 
 @dataclass(frozen=True, eq=False)

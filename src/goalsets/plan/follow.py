@@ -6,6 +6,7 @@ policy inside it, which is asked for the step of the plan that is due.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -94,6 +95,15 @@ class Follower:
                 following.place = following.way.ahead(state, self.planner.reach)
             return following.place, step.goals.query.mask
         return step.goals.reference, step.goals.query.mask
+
+    def change(self, following: Following, state: Floats, steps: Sequence[Step]) -> None:
+        """Take other steps for those that are due and to come, as somebody wishes.
+
+        They hold until the next plan is made: when one of them takes too long, or a part is lost.
+        """
+        done = following.plan.steps[: following.at]
+        following.plan = Plan(following.goals, (*done, *steps))
+        self._enter(following, state)
 
     def _arrived(self, following: Following, state: Floats) -> None:
         following.at += 1

@@ -11,6 +11,9 @@ from typing import Any
 
 from goalsets.core import GoalsetsError, Query, StateLayout, layout_to_dict
 from goalsets.core.errors import suggest
+from goalsets.plan import Planner, read_planner
+from goalsets.plan.planner import check_layout
+from goalsets.plan.planner_file import PLANNER
 from goalsets.policy import TrainedPolicy
 from goalsets.runs.run import Run
 from goalsets.serve.errors import ServeError, invalid
@@ -30,6 +33,8 @@ class Model:
     step: int
     seconds: float
     """Of training."""
+    planner: Planner | None = None
+    """Makes chains of questions; None where the run has none."""
 
     @property
     def layout(self) -> StateLayout:
@@ -60,6 +65,7 @@ class Model:
             "action_dim": len(self.run.frame.normaliser.action_mean),
             "horizon": self.run.frame.horizon,
             "distance": self.policy.distance_unit,
+            "plans": self.planner is not None,
             "layout": layout_to_dict(layout),
             "vocabulary": list(layout.vocabulary),
             "questions": {**named, **layout.aliases},
@@ -142,7 +148,17 @@ def _open(word: str, step: int | None) -> Model:
         )
     run = Run.open(path)
     policy, progress = run.load(step)
-    return Model(name, run, policy, progress.step, progress.seconds)
+    return Model(name, run, policy, progress.step, progress.seconds, _planner(run))
+
+
+def _planner(run: Run) -> Planner | None:
+    """The planner in a run's directory, if there is one."""
+    path = run.path / PLANNER
+    if not path.exists():
+        return None
+    planner = read_planner(path)
+    check_layout(planner, run.frame.layout)
+    return planner
 
 
 def _split(word: str) -> tuple[str, str]:
