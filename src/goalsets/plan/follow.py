@@ -189,6 +189,11 @@ class PlanningPolicy:
         """A memory for a new episode: the plans of its rows."""
         return dict[int, tuple[bytes, Following]]()
 
+    @staticmethod
+    def following(memory: Memory, row: int = 0) -> Following | None:
+        """Where a row of an episode is in its plan; None before it has acted."""
+        return memory[row][1] if row in memory else None
+
     def act(
         self,
         observation: ArrayLike,

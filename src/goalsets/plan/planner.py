@@ -44,6 +44,8 @@ class Planner:
     """Of parts that roam."""
     reach: int = REACH
     """Steps that a question about a place on a road should take at the most."""
+    data: str = ""
+    """The fingerprint of the data that it was learned from; empty where nobody knows."""
     _evidence: dict[tuple[str, ...], Evidence] = field(
         default_factory=dict[tuple[str, ...], Evidence], repr=False
     )

@@ -15,7 +15,7 @@ from goalsets.plan import Planner, read_planner
 from goalsets.plan.planner import check_layout
 from goalsets.plan.planner_file import PLANNER
 from goalsets.policy import TrainedPolicy
-from goalsets.runs.run import Run
+from goalsets.runs.run import Run, is_planned, with_plan
 from goalsets.serve.errors import ServeError, invalid
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -85,6 +85,7 @@ class Model:
                     "kind": record.get("kind"),
                     "success": record["success"],
                     "episodes": record.get("num_episodes"),
+                    **with_plan(is_planned(record)),
                 }
                 for record in self.run.evaluations()
                 if record.get("step") == self.step and "success" in record
