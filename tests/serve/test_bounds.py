@@ -20,7 +20,6 @@ from websockets.sync.client import connect
 from goalsets.runs.run import Run
 from goalsets.serve.client import Client, ClientError
 from goalsets.serve.errors import ServeError
-from goalsets.serve.limits import Limits
 from goalsets.serve.state import Batches
 from tests.serve.conftest import LIMITS, TIGHT, TOKEN, Server, start
 from tests.serve.raw import (

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from websockets.sync.client import connect
 
 import goalsets
@@ -21,6 +23,7 @@ from goalsets.envs.tasks import TASKS
 from goalsets.plan import Planner, PlanningPolicy, read_planner, write_planner
 from goalsets.plan.planner_file import PLANNER
 from goalsets.runs.run import Run
+from goalsets.serve import plans
 from goalsets.serve.client import Client, ClientError
 from goalsets.serve.models import open_models
 from tests.evaluate.conftest import make_run
@@ -270,3 +273,26 @@ def test_evidence_is_remembered_within_bounds(double: Run) -> None:
     for text in asked:
         planner.plan(state, GoalSet(goal, Query.parse(text, TASK.layout)))
     assert len(planner._evidence) <= 16
+
+
+def test_whatever_is_planned_gets_an_answer(double: Run) -> None:
+    model = open_models([f"double={double.path}"]).find(None)
+    width = TASK.layout.dim
+    number = st.floats(-1e12, 1e12) | st.floats(-2, 2)
+    names = [group.name for group in TASK.layout.groups]
+
+    @settings(max_examples=40, deadline=None)
+    @given(
+        st.lists(number, min_size=2 * width, max_size=2 * width),
+        st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True),
+    )
+    def fuzz(numbers: list[float], asked: list[str]) -> None:
+        state, goal = np.array(numbers[:width]), np.array(numbers[width:])
+        try:
+            told = plans.make(model, state, GoalSet(goal, model.query(" & ".join(asked))))
+        except GoalsetsError:
+            return
+        json.dumps(told, allow_nan=False)
+        assert told["found"] is (told["missing"] is None)
+
+    fuzz()

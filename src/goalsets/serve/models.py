@@ -11,10 +11,9 @@ from typing import Any
 
 from goalsets.core import GoalsetsError, Query, StateLayout, layout_to_dict
 from goalsets.core.errors import suggest
-from goalsets.plan import Planner, read_planner
-from goalsets.plan.planner import check_layout
-from goalsets.plan.planner_file import PLANNER
+from goalsets.plan import Planner
 from goalsets.policy import TrainedPolicy
+from goalsets.runs.planning import kept_planner
 from goalsets.runs.run import Run, is_planned, with_plan
 from goalsets.serve.errors import ServeError, invalid
 
@@ -149,17 +148,7 @@ def _open(word: str, step: int | None) -> Model:
         )
     run = Run.open(path)
     policy, progress = run.load(step)
-    return Model(name, run, policy, progress.step, progress.seconds, _planner(run))
-
-
-def _planner(run: Run) -> Planner | None:
-    """The planner in a run's directory, if there is one."""
-    path = run.path / PLANNER
-    if not path.exists():
-        return None
-    planner = read_planner(path)
-    check_layout(planner, run.frame.layout)
-    return planner
+    return Model(name, run, policy, progress.step, progress.seconds, kept_planner(run))
 
 
 def _split(word: str) -> tuple[str, str]:

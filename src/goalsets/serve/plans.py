@@ -24,7 +24,10 @@ def planner_of(model: Model) -> Planner:
     """A model's planner, or an error that says that it has none."""
     if model.planner is None:
         raise ServeError(
-            422, "no_planner", f"model {model.name!r} has no planner: ask it without a plan."
+            422,
+            "no_planner",
+            f"model {model.name!r} has no planner: run 'goalsets plan' on it once and start the "
+            "server again, or ask without a plan.",
         )
     return model.planner
 
