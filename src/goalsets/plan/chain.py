@@ -86,7 +86,8 @@ def _value(goals: GoalSet, name: str) -> str:
     values: NDArray[np.float64] = np.asarray(goals.reference)[list(group.indices)] / group.scale
     if group.metric == "angle":
         return f"{name} = {np.degrees(np.arctan2(values[1], values[0])):.0f} deg"
-    numbers = ", ".join(f"{value:.3g}" for value in values)
+    # Rounded first: a simulator's nothing is 2e-18, and its minus nothing is none.
+    numbers = ", ".join(f"{round(float(value), 4) + 0.0:.3g}" for value in values)
     text = f"({numbers})" if len(values) > 1 else numbers
     return f"{name} = {text}" + (f" {group.unit}" if group.unit else "")
 
