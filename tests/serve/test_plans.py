@@ -16,43 +16,22 @@ from websockets.sync.client import connect
 
 import goalsets
 from goalsets import GoalSet, GoalsetsError, Query
-from goalsets.data.store import Store
-from goalsets.data.writer import write_store
-from goalsets.envs.tabletop import record_play
-from goalsets.envs.tasks import TASKS
-from goalsets.plan import Planner, PlanningPolicy, read_planner, write_planner
+from goalsets.plan import PlanningPolicy, read_planner
 from goalsets.plan.planner_file import PLANNER
 from goalsets.runs.run import Run
 from goalsets.serve import plans
 from goalsets.serve.client import Client, ClientError
 from goalsets.serve.models import open_models
-from tests.evaluate.conftest import make_run
-from tests.serve.conftest import SMALL, Server, start
+from tests.planned import STACK, SWAP, TASK, planned_run
+from tests.serve.conftest import Server, start
 
 pytestmark = [pytest.mark.full, pytest.mark.xdist_group("serve")]
 
-TASK = TASKS["tabletop-double-v0"]
-SWAP, STACK = 4, 5
-
 
 @pytest.fixture(scope="module")
-def double_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return write_store(
-        tmp_path_factory.mktemp("data") / TASK.name,
-        record_play(200, 100, seed=0, num_blocks=2).episodes(),
-        record_play(5, 100, seed=1, num_blocks=2).episodes(),
-        layout=TASK.layout,
-    )
-
-
-@pytest.fixture(scope="module")
-def double(double_store: Store, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def double(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run on two blocks, with a planner."""
-    path = tmp_path_factory.mktemp("runs") / "double"
-    run = make_run(path, double_store, task=TASK.name, learner="gcdl", **SMALL)
-    train = double_store.train
-    write_planner(Planner.learn(TASK.layout, train.observations, train.offsets), path / PLANNER)
-    return run
+    return planned_run(tmp_path_factory.mktemp("runs"))
 
 
 @pytest.fixture(scope="module")

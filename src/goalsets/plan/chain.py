@@ -87,7 +87,7 @@ def _value(goals: GoalSet, name: str) -> str:
     if group.metric == "angle":
         return f"{name} = {np.degrees(np.arctan2(values[1], values[0])):.0f} deg"
     # Rounded first: a simulator's nothing is 2e-18, and its minus nothing is none.
-    numbers = ", ".join(f"{round(float(value), 4) + 0.0:.3g}" for value in values)
+    numbers = ", ".join(f"{round(float(value), 3) + 0.0:.3g}" for value in values)
     text = f"({numbers})" if len(values) > 1 else numbers
     return f"{name} = {text}" + (f" {group.unit}" if group.unit else "")
 

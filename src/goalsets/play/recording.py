@@ -10,8 +10,8 @@ from goalsets.play.course import Chain
 from goalsets.play.goal import Goal
 from goalsets.play.world import Floats, Frame
 
-Chains = Sequence[tuple[int, Chain]]
-"""Plans, and the steps of the episode from which on each was as it is."""
+Chains = Sequence[tuple[int, Chain | None]]
+"""Plans, None where everything was asked at once, and since which step of the episode."""
 
 
 @dataclass(frozen=True)

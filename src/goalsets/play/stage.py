@@ -60,8 +60,8 @@ class Stage:
         """The first step in the goal set since it was asked for; latched."""
         self.course: Course | None = None
         """The way along a plan; None where the question is asked at once."""
-        self.chains: deque[tuple[int, Chain]] = deque(maxlen=MAX_FRAMES)
-        """The plans of the episode, and the steps from which on each was as it is."""
+        self.chains: deque[tuple[int, Chain | None]] = deque(maxlen=MAX_FRAMES)
+        """The plans of the episode, None where it was asked at once, and since which step."""
         self._curves: dict[Query, deque[float]] = {}
         self._rng = np.random.default_rng(0)
         self._memory = checkpoint.policy.reset()
@@ -94,6 +94,8 @@ class Stage:
         if plan and planner is not None:
             memory = self.checkpoint.policy.reset()
             self.course = Course(planner, self.world.observation, goals, memory)
+        elif self.chains:
+            self.chains.append((self.steps, None))
 
     def step(self) -> None:
         """Let the policy act once, and judge what came of it."""
