@@ -5,6 +5,10 @@ The query is an argument of every call, never a part of the checkpoint.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
@@ -14,10 +18,23 @@ from goalsets.core.acting import Memory
 from goalsets.core.inputs import Asked, InputReader, QueryLike
 from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
+from goalsets.data.store import Store
 from goalsets.learners import Learner
+from goalsets.plan import Planner, PlanningPolicy
+from goalsets.workers import silence
 
 Floats = NDArray[np.float32]
 Masks = NDArray[np.bool_]
+
+
+class PlannerSource(Protocol):
+    """Gives the planner that belongs to a policy."""
+
+    def __call__(
+        self, store: Store | str | Path | None = None, *, say: Callable[[str], None] = silence
+    ) -> Planner:
+        """Read it, or learn it from a store."""
+        ...
 
 
 class TrainedPolicy:
@@ -28,6 +45,7 @@ class TrainedPolicy:
         layout: The layout of the states.
         normaliser: Of the data it was trained on.
         bounds: Of actions; ±1 unless given.
+        planner: Gives its planner; None for a policy that comes from no run.
     """
 
     def __init__(
@@ -36,6 +54,7 @@ class TrainedPolicy:
         layout: StateLayout,
         normaliser: Normaliser,
         bounds: Bounds | None = None,
+        planner: PlannerSource | None = None,
     ) -> None:
         """Get ready to act."""
         learner.prepare()
@@ -43,6 +62,7 @@ class TrainedPolicy:
         self.layout = layout
         self.bounds = bounds or Bounds.plus_minus_one(len(normaliser.action_mean))
         self._normaliser = normaliser
+        self._planner = planner
         self._reader = InputReader(layout)
 
     @property
@@ -89,6 +109,26 @@ class TrainedPolicy:
         tensors = (torch.from_numpy(np.array(rows)) for rows in asked.each_row())
         found = self.learner.distance(*tensors).numpy()
         return found[0] if asked.single else found
+
+    def planning(
+        self, store: Store | str | Path | None = None, *, say: Callable[[str], None] = silence
+    ) -> PlanningPolicy:
+        """The same policy, which is asked chains of questions: see `goalsets.plan`.
+
+        The first time, the planner is learned from the data, which takes a few seconds, and is kept
+        in the run directory.
+
+        Args:
+            store: Data to learn from, or its directory, where the run has no planner yet; the data
+                of its task unless given.
+            say: Told that it learns, and what somebody should know of the data.
+        """
+        if self._planner is None:
+            raise GoalsetsError(
+                "this policy comes from no run directory, so it has no planner: make one with "
+                "goalsets.plan.Planner.learn, and pass both to goalsets.plan.PlanningPolicy."
+            )
+        return PlanningPolicy(self, self._planner(store, say=say))
 
     def _standardised(self, asked: Asked) -> Asked:
         states = self._normaliser.states

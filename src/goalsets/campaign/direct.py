@@ -19,7 +19,7 @@ from goalsets.campaign.results import keep_records, suite_names, train_missing
 from goalsets.report.statistics import success_interval
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.presets import resolve
-from goalsets.runs.run import read_evaluations
+from goalsets.runs.run import is_planned, read_evaluations
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, Sweep
 
@@ -86,7 +86,8 @@ def _changes(usual: Mapping[str, Any], ours: Mapping[str, Any], but: set[str]) -
 def _last_suite(job: Job, sweep: Sweep, records: Path) -> Record | None:
     """The newest record of a suite of the sweep, of the last step: runs may be in several grids."""
     found, _ = read_evaluations(records / job.name)
-    last = [r for r in found if r["kind"] == "suite" and r["step"] == job.config.steps]
+    answered = [r for r in found if r["kind"] == "suite" and not is_planned(r)]
+    last = [r for r in answered if r["step"] == job.config.steps]
     names = suite_names(sweep, job.config.task)
     suites = [record for record in last if record["suite"] in names]
     return suites[-1] if suites else None

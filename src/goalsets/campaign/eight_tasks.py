@@ -21,6 +21,7 @@ from goalsets.relabel.queries import DEFAULT_SCHEME
 from goalsets.report.published import FULL_STATE, ORACLE, PROTOCOL, published_tasks
 from goalsets.report.statistics import gain_interval
 from goalsets.runs.presets import resolve
+from goalsets.runs.run import is_planned
 
 RESULTS = Path("results")
 SCHEMES = (FULL_STATE, ORACLE, DEFAULT_SCHEME)
@@ -97,6 +98,8 @@ def budgets_of(run: Path) -> list[Row]:
     records = (run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
     found: dict[int, Row] = {}
     for record in map(json.loads, records):
+        if is_planned(record):
+            continue
         low, high = record["interval"]
         told = {
             "task": config["task"],

@@ -24,7 +24,7 @@ from goalsets.campaign.pages import README, fill_places
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.landscape import LANDSCAPE, has_landscape, keep_landscape
 from goalsets.evaluate.suites.description import read_description, shipped_description
-from goalsets.runs.run import CONFIG, DATA, EVALUATIONS, Run, read_evaluations
+from goalsets.runs.run import CONFIG, DATA, EVALUATIONS, Run, is_planned, read_evaluations
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, Sweep
 
@@ -83,9 +83,12 @@ def is_recorded(job: Job, sweep: Sweep, records: Path = RESULTS / "runs") -> boo
     found, _ = read_evaluations(records / job.name)
     last = [record for record in found if record["step"] == job.config.steps]
     episodes = sweep.evaluation.episodes * len(TASKS[job.config.task].goals)
-    official = any(r["kind"] == "official" and r["num_episodes"] >= episodes for r in last)
-    asked = {r["suite"] for r in last if r["kind"] == "suite"}
-    return (official or episodes == 0) and suite_names(sweep, job.config.task) <= asked
+    official = {
+        is_planned(r) for r in last if r["kind"] == "official" and r["num_episodes"] >= episodes
+    }
+    wanted = {False, True} if sweep.evaluation.plan else {False}
+    asked = {r["suite"] for r in last if r["kind"] == "suite" and not is_planned(r)}
+    return (wanted <= official or episodes == 0) and suite_names(sweep, job.config.task) <= asked
 
 
 def suite_names(sweep: Sweep, task: str) -> set[str]:
@@ -169,7 +172,7 @@ def keep(run: Path, place: Path) -> None:
 def _what(record: Mapping[str, Any]) -> tuple[Any, ...]:
     """What a record is about: two that agree in this say the same."""
     rollout = record.get("rollout", {}).get("digest")
-    return record["kind"], record["step"], record.get("digest"), rollout
+    return record["kind"], record["step"], record.get("digest"), rollout, is_planned(record)
 
 
 def _without_empty_rows(table: str) -> str:

@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from goalsets.cli.printing import print_table
+from goalsets.cli.printing import print_plan, print_table, say_aside
 
 if TYPE_CHECKING:
     from goalsets.core import GoalSet
     from goalsets.core.acting import Policy
     from goalsets.data.store import Store
-    from goalsets.envs.tasks import Adapter, Task
+    from goalsets.envs.tasks import Adapter
     from goalsets.evaluate.ask import Answer
     from goalsets.evaluate.camera import Camera
+    from goalsets.evaluate.chains import WatchedPlanning
+    from goalsets.policy import TrainedPolicy
     from goalsets.runs.run import Run
 
 
@@ -29,6 +31,7 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     set: tuple[str, ...] = (),  # noqa: A002 - what people type
     task_id: int = 1,
     seed: int = 0,
+    plan: bool = False,
     step: int | None = None,
     data: Path | None = None,
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
@@ -48,9 +51,13 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
             block0_yaw=30deg in physical ones. Positions count from the layout's own origin.
         task_id: The official task that the episode starts from, counted from 1.
         seed: Decides the start within it, and which state a condition finds.
+        plan: Ask a chain of questions that leads to the goal, one part after another, by what the
+            data shows can be done; print it before and after. The first time, the planner is
+            learned from the data, which takes a few seconds, and is kept in the run directory.
         step: A step whose weights were kept; the latest checkpoint unless given.
-        data: The store that tells whether the data supports the question; by default the one in
-            $GOALSETS_DATA or ~/.goalsets/data under the task's name.
+        data: The store that tells whether the data supports the question, and that a planner is
+            learned from; by default the one in $GOALSETS_DATA or ~/.goalsets/data under the task's
+            name.
         output: The directory for the film and the picture; by default a new one in
             RUN/asked, or in ./asked for a model that comes with goalsets.
         no_video: Do not film the episode.
@@ -58,52 +65,45 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     # MuJoCo chooses how to draw when it is imported.
     if sys.platform == "linux" and not os.environ.get("DISPLAY"):
         os.environ.setdefault("MUJOCO_GL", "egl")
-    from goalsets.collect.find import find_store_if_any
-    from goalsets.core import GoalSet, Query
-    from goalsets.envs.tasks import TASKS
+    from goalsets.cli.posing import pose
     from goalsets.evaluate.ask import ask as run_question
-    from goalsets.evaluate.ask import check_task
-    from goalsets.evaluate.goals import GoalFinder, edit_goal
-    from goalsets.runs.run import Run
 
-    opened = Run.open(run)
-    task, layout = opened.config.task, opened.frame.layout
-    check_task(task)
-    asked = Query.parse(query, layout)
-    store = find_store_if_any(task, data)
-    _check_start(TASKS[task], task_id)
-    world = TASKS[task].open(render=not no_video)
-    finder = GoalFinder(
-        layout,
-        TASKS[task].goals,
-        lambda wanted: world.start(wanted, seed).goal,
-        task_id,
-        lambda: _bank(store, opened),
-        seed,
-    )
-    reference, source = finder.find(goal or ("bank:0" if opened.shipped else "task"))
-    goals = GoalSet(edit_goal(reference, set, layout), asked)
-    print(f"question   {asked}")
-    print(f"goal       {source}{', edited' if set else ''}")
-    policy, _ = opened.load(step)
-    first, _ = world.start(task_id, seed)
-    _say_before(goals, policy, store, _predicted(policy, first, goals, opened))
+    posed = pose(run, query, goal, set, task_id, seed, data, render=not no_video)
+    opened, world, goals = posed.run, posed.world, posed.goals
+    trained, _ = opened.load(step)
+    chain = _chain(trained, posed.store if data is not None else None) if plan else None
+    policy = chain or trained
+    _say_before(goals, policy, posed.store, _predicted(policy, posed.first, goals, opened))
+    if chain is not None:
+        print_plan(chain.planner.plan(posed.first, goals))
     place = output or _next_place(Path() if opened.shipped else opened.path)
     place.mkdir(parents=True, exist_ok=True)
     camera = _camera(world, goals) if not no_video else None
-    answer = run_question(camera or world, policy, goals, task=task, task_id=task_id, seed=seed)
+    answer = run_question(
+        camera or world, policy, goals, task=opened.config.task, task_id=task_id, seed=seed
+    )
     _say_after(answer, goals, task_id, seed)
+    if chain is not None:
+        chain.finish(answer.observations[-1])
+        _say_chain(chain)
     _write(place, answer, goals, policy, camera, run)
 
 
-def _bank(store: Store | None, run: Run) -> Any:  # noqa: ANN401 - an array
-    """Held-out states: those that come with a model, or the validation split."""
-    from goalsets.cli.printing import find_store
+def _chain(policy: TrainedPolicy, store: Store | None) -> WatchedPlanning:
+    from goalsets.evaluate.chains import WatchedPlanning
 
-    shipped = run.bank()
-    if shipped is not None:
-        return shipped
-    return (store or find_store(run.config.task, None)).validation.observations
+    return WatchedPlanning(policy, policy.planning(store, say=say_aside).planner)
+
+
+def _say_chain(chain: WatchedPlanning) -> None:
+    plans = "1 plan" if chain.plans == 1 else f"{chain.plans} plans"
+    done = sum(step.done for step in chain.asked)
+    print(f"chain      {plans}, {len(chain.asked)} questions, {done} of them answered")
+    rows = [
+        (f"{a.first} to {a.last}", f"{a.plan}.{a.number}", "done" if a.done else "not done", a.text)
+        for a in chain.asked
+    ]
+    print_table(("steps", "plan", "", "asked"), rows)
 
 
 def _predicted(policy: Policy, first: Any, goals: GoalSet, run: Run) -> str:  # noqa: ANN401
@@ -128,15 +128,6 @@ def _say_before(goals: GoalSet, policy: Policy, store: Store | None, predicted: 
     print(f"predicted  {predicted}")
     for doubt in doubts(goals, policy, seen):
         print(f"warning: {doubt}")
-
-
-def _check_start(task: Task, number: int) -> None:
-    from goalsets.core import GoalsetsError
-
-    if number not in task.goal_numbers:
-        raise GoalsetsError(
-            f"the official tasks of {task.name} have the ids 1 to {len(task.goals)}, got {number}."
-        )
 
 
 def _camera(world: Adapter, goals: GoalSet) -> Camera | None:
@@ -195,6 +186,7 @@ def _write(
             for term in answer.violations
         },
         "predicted": None if answer.distances is None else [float(d) for d in answer.distances],
+        **_told_chain(policy),
     }
     (place / "answer.json").write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
     if camera is not None:
@@ -204,6 +196,27 @@ def _write(
             print(f"note: {note}")
         print(f"film       {film}")
     print(f"distance   {place / 'distance.png'}")
+
+
+def _told_chain(policy: Policy) -> dict[str, Any]:
+    """What the file says of a chain of questions; nothing where none was asked."""
+    from goalsets.evaluate.chains import WatchedPlanning
+
+    if not isinstance(policy, WatchedPlanning):
+        return {}
+    asked = [
+        {
+            "query": str(each.goals.query),
+            "reference": [float(v) for v in each.goals.reference],
+            "plan": each.plan,
+            "number": each.number,
+            "first": each.first,
+            "last": each.last,
+            "done": each.done,
+        }
+        for each in policy.asked
+    ]
+    return {"plan": True, "plans": policy.plans, "chain": asked}
 
 
 def _next_place(run: Path) -> Path:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
+
+if TYPE_CHECKING:
+    from goalsets.runs.run import Run
 
 
 def eval_(
@@ -13,6 +17,8 @@ def eval_(
     step: int | None = None,
     last: int | None = None,
     episodes: int = 10,
+    plan: bool = False,
+    data: Path | None = None,
     workers: int | None = None,
 ) -> None:
     """Evaluate a run on the official goals of its task, judged by the environment itself.
@@ -26,6 +32,10 @@ def eval_(
         last: Evaluate the last so many steps whose weights were kept, and report their mean, as
             the paper does with 3. Those that are recorded already are not run again.
         episodes: Episodes for each goal.
+        plan: Ask chains of questions, one part of a goal after another, by what the data shows can
+            be done. The record says so, and is kept apart from those of whole questions.
+        data: With --plan: the store that the planner is learned from where the run has none; by
+            default the one in $GOALSETS_DATA or ~/.goalsets/data under the task's name.
         workers: Processes; by default one for each processor.
     """
     from goalsets.core import GoalsetsError
@@ -33,15 +43,16 @@ def eval_(
     from goalsets.runs.run import Run
 
     opened = Run.open(run)
+    prepare_plans([opened], plan, data)
     if last is None:
-        _print(run, _evaluate(opened, step, episodes, workers))
+        _print(run, _evaluate(opened, step, episodes, plan, workers))
         return
     if step is not None:
         raise GoalsetsError("give --step or --last, not both.")
     records: list[dict[str, Any]] = []
     for kept in last_steps(opened, last):
-        found = recorded(opened, kept, episodes)
-        records.append(found or _evaluate(opened, kept, episodes, workers))
+        found = recorded(opened, kept, episodes, plan)
+        records.append(found or _evaluate(opened, kept, episodes, plan, workers))
         _print(run, records[-1])
     mean = average(records)
     print(
@@ -50,13 +61,27 @@ def eval_(
     )
 
 
-def _evaluate(run: Any, step: int | None, episodes: int, workers: int | None) -> dict[str, Any]:  # noqa: ANN401 - a Run, imported when used
+def prepare_plans(runs: Sequence[Run], plan: bool, data: Path | None) -> None:
+    """Have the planners of runs ready, before anything runs for minutes."""
+    from goalsets.cli.printing import say_aside
+    from goalsets.core import GoalsetsError
+    from goalsets.runs.planning import planner_of
+
+    if data is not None and not plan:
+        raise GoalsetsError("--data is for the planner: give it with --plan.")
+    for run in runs if plan else ():
+        planner_of(run, data, say=say_aside)
+
+
+def _evaluate(
+    run: Run, step: int | None, episodes: int, plan: bool, workers: int | None
+) -> dict[str, Any]:
     from goalsets.cli.bars import EpisodeBar
     from goalsets.evaluate.official import evaluate_official
 
     with EpisodeBar() as bar:
         return evaluate_official(
-            run, step, episodes=episodes, workers=workers, watch=bar.watch, say=bar.say
+            run, step, episodes=episodes, plan=plan, workers=workers, watch=bar.watch, say=bar.say
         )
 
 
@@ -65,7 +90,8 @@ def _print(run: Path, record: dict[str, Any]) -> None:
 
     total = record["num_episodes"]
     rate = Rate(round(record["success"] * total), total)
-    print(f"{run}, step {record['step']:,}: success {rate}, {total} episodes")
+    chain = ", with a chain" if record.get("plan") else ""
+    print(f"{run}, step {record['step']:,}{chain}: success {rate}, {total} episodes")
     for goal, share in record["by_goal"].items():
         print(f"  goal {goal}: {share:4.0%}")
     if record["mean_steps_to_success"] is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from goalsets.data.store import Store
+    from goalsets.plan import Plan
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -26,8 +27,21 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     Console(highlight=False).print(table)
 
 
+def print_plan(plan: Plan) -> None:
+    """Print a plan in words, a step a line."""
+    first, *rest = plan.explain().split("\n")
+    print(f"plan       {first}")
+    for line in rest:
+        print(f"           {line}")
+
+
+def say_aside(text: str) -> None:
+    """Say what is being done, aside from what a command prints."""
+    print(text, file=sys.stderr, flush=True)
+
+
 def find_store(task: str, data: Path | None, *, make: bool = False) -> Store:
     """Open the store that was named, or the task's own, and say what had to be made for it."""
     from goalsets.collect.find import find_store as find
 
-    return find(task, data, make=make, say=lambda text: print(text, file=sys.stderr))
+    return find(task, data, make=make, say=say_aside)

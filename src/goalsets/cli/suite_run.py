@@ -10,14 +10,18 @@ import tyro
 
 from goalsets.cli.printing import print_table
 
+CHAIN = ", with a chain"
 
-def run(
+
+def run(  # noqa: PLR0913, PLR0917 - the flags of a command
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional],
     suite: Path,
     step: int | None = None,
     only: tuple[str, ...] = (),
     episodes: int | None = None,
     again: bool = False,
+    plan: bool = False,
+    data: Path | None = None,
     workers: int | None = None,
 ) -> None:
     """Ask runs every question of a suite, and compare them on the same episodes.
@@ -34,9 +38,15 @@ def run(
         only: Predicates to ask; all of them unless given.
         episodes: The first so many episodes from each official start, for a quick look.
         again: Run all episodes, even those that are recorded.
+        plan: Ask each run twice: whole questions, and chains of questions, one part of a goal after
+            another, by what the data shows can be done. Chains have a column of their own, and
+            records that are kept apart.
+        data: With --plan: the store that a planner is learned from where a run has none; by default
+            the one in $GOALSETS_DATA or ~/.goalsets/data under the task's name.
         workers: Processes; by default one for each processor.
     """
     from goalsets.cli.bars import EpisodeBar
+    from goalsets.cli.eval import prepare_plans
     from goalsets.core import GoalsetsError
     from goalsets.evaluate.suites import Suite, run_suite
     from goalsets.runs.run import Run
@@ -47,9 +57,11 @@ def run(
     opened = [Run.open(path) for path in runs]
     for each in opened:  # before the first of them runs for minutes
         loaded.check_run(each.config.task, each.frame.layout, each.path)
+    prepare_plans(opened, plan, data)
+    asked = [(each, chain) for each in opened for chain in ((False, True) if plan else (False,))]
     records: list[dict[str, Any]] = []
-    for each in opened:
-        with EpisodeBar(str(each.path)) as bar:
+    for each, chain in asked:
+        with EpisodeBar(str(each.path) + (CHAIN if chain else "")) as bar:
             records.append(
                 run_suite(
                     each,
@@ -58,12 +70,13 @@ def run(
                     only=only,
                     episodes=episodes,
                     again=again,
+                    plan=chain,
                     workers=workers,
                     watch=bar.watch,
                     say=bar.say,
                 )
             )
-    _print(runs, records)
+    _print([each.path for each, _ in asked], records)
 
 
 def _print(runs: Sequence[Path], records: Sequence[dict[str, Any]]) -> None:
@@ -71,7 +84,8 @@ def _print(runs: Sequence[Path], records: Sequence[dict[str, Any]]) -> None:
     print(f"suite {first['suite']}, digest {first['digest']}")
     letters = [chr(ord("A") + i) if i < 26 else str(i) for i in range(len(runs))]
     for letter, path, record in zip(letters, runs, records, strict=True):
-        print(f"  {letter}: {path}, step {record['step']:,}")
+        chain = CHAIN if record.get("plan") else ""
+        print(f"  {letter}: {path}, step {record['step']:,}{chain}")
     print_table(
         ("predicate", *letters, "query"),
         [

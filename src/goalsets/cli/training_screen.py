@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 
 from goalsets.evaluate.alongside import Alongside
+from goalsets.evaluate.official import official_records
 from goalsets.evaluate.stats import Rate
 from goalsets.runs.run import Run
 from goalsets.runs.weights import Progress as Reached
@@ -64,7 +65,7 @@ class TrainingScreen(Screen):
         """Show where we begin."""
         self._run, self._first = run, progress
         self._evaluations = self._make_evaluations(run)
-        self._reported = sum(r["kind"] == "official" for r in run.evaluations())
+        self._reported = len(official_records(run))
         self._started = time.monotonic()
         total = run.config.steps
         self._task = self._bar.add_task("", completed=progress.step, total=total, text="")
@@ -105,7 +106,7 @@ class TrainingScreen(Screen):
 
     def _report(self) -> None:
         """Print evaluations that have come in."""
-        records = [r for r in self._run.evaluations() if r["kind"] == "official"]
+        records = official_records(self._run)
         for record in records[self._reported :]:
             self.say(describe(record))
         self._reported = len(records)

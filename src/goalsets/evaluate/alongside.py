@@ -9,6 +9,7 @@ import sys
 from collections import deque
 from pathlib import Path
 
+from goalsets.evaluate.official import official_records
 from goalsets.runs.run import Run
 from goalsets.workers import WORKER_ENVIRONMENT
 
@@ -28,7 +29,7 @@ class Alongside:
         self._options = ["--episodes", str(episodes), "--workers", str(workers)]
         self._waiting: deque[int] = deque()
         self._process: subprocess.Popen[bytes] | None = None
-        self._known = {r["step"] for r in run.evaluations() if r["kind"] == "official"}
+        self._known = {r["step"] for r in official_records(run)}
 
     def add(self, step: int) -> None:
         """Evaluate the weights of a step when its turn comes; not twice."""

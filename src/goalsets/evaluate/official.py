@@ -11,7 +11,8 @@ from goalsets.core import GoalsetsError
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.rollout import EpisodeResult, EpisodeSpec, roll_out
 from goalsets.evaluate.stats import Rate
-from goalsets.runs.run import Run
+from goalsets.runs.planning import planner_of
+from goalsets.runs.run import Run, is_planned, with_plan
 from goalsets.workers import silence
 
 FIRST_SEED = 1_000_000
@@ -32,6 +33,7 @@ def evaluate_official(
     step: int | None = None,
     *,
     episodes: int = 10,
+    plan: bool = False,
     workers: int | None = None,
     watch: Callable[[int, int, int], None] = silence,
     say: Callable[[str], None] = silence,
@@ -42,9 +44,11 @@ def evaluate_official(
         run: The run.
         step: A step whose weights were kept; the latest checkpoint unless given.
         episodes: Episodes for each of the official goals.
+        plan: Ask chains of questions; the record says so. The run's planner is learned if there is
+            none.
         workers: Processes.
         watch: Told the episodes done, all of them, and the successes so far.
-        say: Told of workers that died.
+        say: Told of workers that died, and of a planner that is learned.
     """
     if run.config.task not in TASKS:
         raise GoalsetsError(
@@ -53,13 +57,15 @@ def evaluate_official(
     if episodes < 1:
         raise GoalsetsError(f"episodes must be 1 or more, got {episodes}.")
     progress = run.load(step)[1]
+    if plan:
+        planner_of(run, say=say)  # once, before every worker would learn it
     specs = official_specs(run.config.task, episodes)
     results: dict[EpisodeSpec, EpisodeResult] = {}
     start = time.perf_counter()
-    for spec, result in roll_out(run.path, step, specs, workers=workers, say=say):
+    for spec, result in roll_out(run.path, step, specs, plan=plan, workers=workers, say=say):
         results[spec] = result
         watch(len(results), len(specs), sum(r.success for r in results.values()))
-    record = _record(run, specs, results)
+    record = _record(run, specs, results) | with_plan(plan)
     record |= {
         "step": progress.step,
         "training_seconds": round(progress.seconds, 2),
@@ -82,16 +88,27 @@ def last_steps(run: Run, count: int) -> list[int]:
     return run.steps[-count:]
 
 
-def recorded(run: Run, step: int, episodes: int) -> dict[str, Any] | None:
-    """The latest official record of a step with so many episodes of each goal, if there is one."""
+def official_records(run: Run, plan: bool = False) -> list[dict[str, Any]]:
+    """A run's official records, in order: those of chains of questions, or the others."""
+    records = run.evaluations()
+    return [r for r in records if r["kind"] == "official" and is_planned(r) == plan]
+
+
+def recorded(run: Run, step: int, episodes: int, plan: bool = False) -> dict[str, Any] | None:
+    """The latest official record of a step with so many episodes of each goal, if there is one.
+
+    Args:
+        run: The run.
+        step: The step.
+        episodes: Of each goal.
+        plan: Look among the records of chains of questions; without it, among the others.
+    """
     task = run.config.task
     goals = len(TASKS[task].goals) if task in TASKS else 0
     found = [
         record
-        for record in run.evaluations()
-        if record["kind"] == "official"
-        and record["step"] == step
-        and record["num_episodes"] == episodes * goals
+        for record in official_records(run, plan)
+        if record["step"] == step and record["num_episodes"] == episodes * goals
     ]
     return found[-1] if found else None
 

@@ -79,6 +79,7 @@ def roll_out(
     step: int | None,
     specs: Sequence[EpisodeSpec],
     *,
+    plan: bool = False,
     workers: int | None = None,
     say: Callable[[str], None] = silence,
 ) -> Generator[tuple[EpisodeSpec, EpisodeResult], None, None]:
@@ -88,22 +89,26 @@ def roll_out(
         run: The run directory.
         step: A step whose weights were kept; the latest checkpoint unless given.
         specs: The episodes, each only once.
+        plan: Ask chains of questions, by the run's planner.
         workers: Processes; one for each processor unless given.
         say: Told of workers that died; their episodes are run again.
     """
     count = min(workers or available_cores(), max(1, len(specs)))
-    crew = Crew(make_runner, (run, step), count, say, "run")
+    crew = Crew(make_runner, (run, step, plan), count, say, "run")
     return crew.answer(specs)
 
 
-def make_runner(run: Path, step: int | None) -> Callable[[EpisodeSpec], EpisodeResult]:
+def make_runner(
+    run: Path, step: int | None, plan: bool = False
+) -> Callable[[EpisodeSpec], EpisodeResult]:
     """Load a policy in this process, with one thread; what comes back runs episodes."""
     import torch
 
     from goalsets.runs.run import load
 
     torch.set_num_threads(1)
-    policy = load(run, step)
+    trained = load(run, step)
+    policy = trained.planning() if plan else trained
     worlds: dict[str, Adapter] = {}
 
     def run_one(spec: EpisodeSpec) -> EpisodeResult:
@@ -120,6 +125,11 @@ def run_episode(world: World, policy: Policy, spec: EpisodeSpec) -> EpisodeResul
     With a goal of its own, an episode lasts for the task's horizon or until the goal set contains
     the state; the environment's opinion, and its wish to end, do not count. Towards an official
     goal the environment judges; the task's goal set does where the environment says nothing.
+
+    Args:
+        world: Where it is run.
+        policy: Who acts: it is shown observations, the goal and the query, and nothing else.
+        spec: The episode.
     """
     task = TASKS[spec.task]
     first, official = world.start(spec.task_id, spec.seed)

@@ -11,7 +11,7 @@ import goalsets
 from goalsets.core import Query
 from goalsets.export.parity import Parity
 from goalsets.policy import TrainedPolicy
-from goalsets.runs.run import Run
+from goalsets.runs.run import Run, is_planned, with_plan
 from goalsets.runs.weights import Progress
 
 
@@ -54,10 +54,11 @@ def _told(record: Mapping[str, Any], progress: Progress) -> list[dict[str, Any]]
     """The rates of an evaluation of these weights, without its episodes."""
     if record.get("step") != progress.step:
         return []
+    plan = with_plan(is_planned(record))
     if record["kind"] == "official":
-        return [{"kind": "official", "query": "task", **_rate(record)}]
+        return [{"kind": "official", "query": "task", **_rate(record), **plan}]
     return [
-        {"kind": "suite", "suite": record["suite"], "query": told["query"], **_rate(told)}
+        {"kind": "suite", "suite": record["suite"], "query": told["query"], **_rate(told), **plan}
         for told in record.get("by_predicate", {}).values()
         if "success" in told
     ]

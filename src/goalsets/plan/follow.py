@@ -6,6 +6,7 @@ policy inside it, which is asked for the step of the plan that is due.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -28,7 +29,7 @@ _GRACE = 30
 """… and so many steps more, before another way is looked for."""
 _LOOK = 5
 """Steps between looks at what held, and along a road."""
-_SETTLED = 0.12
+_SETTLED = 1.0
 """A part has come to rest where it should when it is within this share of its tolerance, …"""
 _LONG_ENOUGH = 20
 """… or within all of it for so many steps."""
@@ -115,6 +116,15 @@ class Follower:
             for term in step.goals.violations(state)
         )
 
+    def change(self, following: Following, state: Floats, steps: Sequence[Step]) -> None:
+        """Take other steps for those that are due and to come, as somebody wishes.
+
+        They hold until the next plan is made: when one of them takes too long, or a part is lost.
+        """
+        done = following.plan.steps[: following.at]
+        following.plan = Plan(following.goals, (*done, *steps))
+        self._enter(following, state)
+
     def _arrived(self, following: Following, state: Floats) -> None:
         following.at += 1
         self._enter(following, state)
@@ -198,6 +208,11 @@ class PlanningPolicy:
     def reset(self) -> Memory:
         """A memory for a new episode: the plans of its rows."""
         return dict[int, tuple[bytes, Following]]()
+
+    @staticmethod
+    def following(memory: Memory, row: int = 0) -> Following | None:
+        """Where a row of an episode is in its plan; None before it has acted."""
+        return memory[row][1] if row in memory else None
 
     def act(
         self,

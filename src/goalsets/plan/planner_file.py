@@ -55,6 +55,7 @@ def write_planner(planner: Planner, path: str | Path) -> None:
         "parts": [_part_to_dict(part) for part in planner.parts],
         "roads": [_part_to_dict(roads.part) for roads in planner.roads],
         "reach": planner.reach,
+        "data": planner.data,
     }
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     before = path.with_name(f".{path.name}.{os.getpid()}")
@@ -115,7 +116,8 @@ def _planner(said: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Plann
         for number, plain in enumerate(said["roads"])
     )
     moves = Moves(before, after, changed, steps)
-    return Planner(layout, parts, moves, whole("usual"), maps, int(said["reach"]))
+    reach, data = int(said["reach"]), str(said.get("data", ""))
+    return Planner(layout, parts, moves, whole("usual"), maps, reach, data)
 
 
 def _roads(number: int, part: Part, arrays: Mapping[str, np.ndarray], layout: StateLayout) -> Roads:

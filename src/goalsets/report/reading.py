@@ -16,7 +16,7 @@ from typing import Any
 from goalsets.core import GoalsetsError
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.plugins import read_config
-from goalsets.runs.run import CONFIG, DATA, EVALUATIONS, read_evaluations
+from goalsets.runs.run import CONFIG, DATA, EVALUATIONS, is_planned, read_evaluations
 from goalsets.runs.weights import CHECKPOINT
 from goalsets.workers import silence
 
@@ -41,9 +41,15 @@ class RunRecord:
         """The data's; empty where the run does not say."""
         return str(self.data.get("fingerprint", ""))
 
-    def records(self, kind: str) -> list[Mapping[str, Any]]:
-        """The records of a kind, in the order in which they were made."""
-        return [record for record in self.evaluations if record["kind"] == kind]
+    def records(self, kind: str, plan: bool = False) -> list[Mapping[str, Any]]:
+        """The records of a kind, in the order in which they were made.
+
+        Args:
+            kind: The kind.
+            plan: Those of chains of questions. They are never among the others, so that no table
+                mixes the two.
+        """
+        return [r for r in self.evaluations if r["kind"] == kind and is_planned(r) == plan]
 
 
 @dataclass(frozen=True)

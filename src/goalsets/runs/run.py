@@ -8,12 +8,14 @@ checkpoint.safetensors    what it takes to go on training
 weights/step-4000.safetensors   what it takes to act, at moments worth keeping
 metrics.csv, tensorboard/ what was recorded on the way
 evaluations.jsonl         one line an evaluation
+planner.safetensors       what the data shows can be done, where somebody asked for a plan
 landscape.npz             what it predicts over a plane of states, where somebody asked for that
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import os
 from collections.abc import Mapping
@@ -36,6 +38,7 @@ from goalsets.policy import TrainedPolicy
 from goalsets.runs.build import make_learner, placeholder_bank
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.frame import Frame
+from goalsets.runs.planning import planner_of
 from goalsets.runs.plugins import read_config, write_config
 from goalsets.runs.weights import CHECKPOINT, Progress, load_weights, save_weights
 
@@ -174,7 +177,9 @@ class Run:
         learner = make_learner(self.config, self.frame, bank)
         progress = load_weights(path, learner)
         frame = self.frame
-        return TrainedPolicy(learner, frame.layout, frame.normaliser, frame.bounds), progress
+        planner = functools.partial(planner_of, self)
+        policy = TrainedPolicy(learner, frame.layout, frame.normaliser, frame.bounds, planner)
+        return policy, progress
 
     def add_evaluation(self, record: Mapping[str, Any]) -> None:
         """Append a line to the evaluations, whole or not at all."""
@@ -226,6 +231,19 @@ def read_evaluations(run: Path) -> tuple[list[dict[str, Any]], list[int]]:
         else:
             damaged.append(number)
     return records, damaged
+
+
+def with_plan(plan: bool) -> dict[str, Any]:
+    """What the record of an evaluation says of chains of questions: nothing where none were asked.
+
+    So records that are older say the same as new ones.
+    """
+    return {"plan": True} if plan else {}
+
+
+def is_planned(record: Mapping[str, Any]) -> bool:
+    """Whether an evaluation was one with chains of questions; it is never mixed with others."""
+    return bool(record.get("plan", False))
 
 
 def load(run: str | Path, step: int | None = None) -> TrainedPolicy:

@@ -11,8 +11,10 @@ from typing import Any
 
 from goalsets.core import GoalsetsError, Query, StateLayout, layout_to_dict
 from goalsets.core.errors import suggest
+from goalsets.plan import Planner
 from goalsets.policy import TrainedPolicy
-from goalsets.runs.run import Run
+from goalsets.runs.planning import kept_planner
+from goalsets.runs.run import Run, is_planned, with_plan
 from goalsets.serve.errors import ServeError, invalid
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -30,6 +32,8 @@ class Model:
     step: int
     seconds: float
     """Of training."""
+    planner: Planner | None = None
+    """Makes chains of questions; None where the run has none."""
 
     @property
     def layout(self) -> StateLayout:
@@ -60,6 +64,7 @@ class Model:
             "action_dim": len(self.run.frame.normaliser.action_mean),
             "horizon": self.run.frame.horizon,
             "distance": self.policy.distance_unit,
+            "plans": self.planner is not None,
             "layout": layout_to_dict(layout),
             "vocabulary": list(layout.vocabulary),
             "questions": {**named, **layout.aliases},
@@ -79,6 +84,7 @@ class Model:
                     "kind": record.get("kind"),
                     "success": record["success"],
                     "episodes": record.get("num_episodes"),
+                    **with_plan(is_planned(record)),
                 }
                 for record in self.run.evaluations()
                 if record.get("step") == self.step and "success" in record
@@ -142,7 +148,7 @@ def _open(word: str, step: int | None) -> Model:
         )
     run = Run.open(path)
     policy, progress = run.load(step)
-    return Model(name, run, policy, progress.step, progress.seconds)
+    return Model(name, run, policy, progress.step, progress.seconds, kept_planner(run))
 
 
 def _split(word: str) -> tuple[str, str]:

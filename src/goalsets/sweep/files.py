@@ -157,6 +157,10 @@ def _check_type(value: Any, wanted: Any, what: str) -> None:  # noqa: ANN401 - a
         if value not in get_args(wanted):
             raise SweepError(f"{what} needs {' or '.join(get_args(wanted))}, got {value!r}.")
         return
+    if wanted is bool:
+        if not isinstance(value, bool):
+            raise SweepError(f"{what} needs true or false, got {value!r}.")
+        return
     kinds = get_args(wanted) or (wanted,)
     if isinstance(value, bool) or not isinstance(value, kinds):
         word = "a name" if str in kinds else "a whole number"

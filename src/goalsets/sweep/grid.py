@@ -40,6 +40,8 @@ class Evaluation:
     """Episodes for each official goal; 0 leaves the evaluation out."""
     last: int = 1
     """How many of the last kept weights are evaluated."""
+    plan: bool = False
+    """Evaluate them with chains of questions, too."""
 
 
 @dataclass(frozen=True)

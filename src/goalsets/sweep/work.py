@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import faulthandler
 import hashlib
+import itertools
 import json
 import time
 import traceback
@@ -21,6 +22,7 @@ from typing import Literal, Protocol
 
 from goalsets.core import GoalsetsError
 from goalsets.data.drawing import DataIn
+from goalsets.runs.planning import planner_of
 from goalsets.runs.run import CONFIG, Run
 from goalsets.runs.weights import Progress
 from goalsets.sweep.devices import Device
@@ -47,7 +49,10 @@ class Duties:
     @property
     def digest(self) -> str:
         """Changes when a run that is finished has more to do."""
-        plain = [dataclasses.asdict(self.evaluation), [path.name for path in self.suites]]
+        evaluation = dataclasses.asdict(self.evaluation)
+        if not self.evaluation.plan:  # it came later: what was done without it is done
+            del evaluation["plan"]
+        plain = [evaluation, [path.name for path in self.suites]]
         return hashlib.blake2b(json.dumps(plain).encode(), digest_size=6).hexdigest()
 
 
@@ -267,15 +272,20 @@ def evaluate(assignment: Assignment, claim: Claim, stop: Stop, place: Place) -> 
         return watch
 
     if wanted.episodes:
-        for step in last_steps(run, wanted.last):
-            if recorded(run, step, wanted.episodes) is None:
-                claim.beat("evaluating")
+        steps = last_steps(run, wanted.last)
+        for plan, step in itertools.product((False, True) if wanted.plan else (False,), steps):
+            if recorded(run, step, wanted.episodes, plan) is None:
+                what = "evaluating with a chain" if plan else "evaluating"
+                claim.beat(what)
+                if plan:
+                    planner_of(run, place.data(assignment.data, assignment.fingerprint), say=print)
                 evaluate_official(
                     run,
                     step,
                     episodes=wanted.episodes,
+                    plan=plan,
                     workers=assignment.threads,
-                    watch=watching("evaluating"),
+                    watch=watching(what),
                     say=print,
                 )
     for path in assignment.duties.suites:

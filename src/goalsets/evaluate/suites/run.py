@@ -11,7 +11,8 @@ from goalsets.core.acting import Policy
 from goalsets.evaluate.rollout import EpisodeSpec, roll_out
 from goalsets.evaluate.stats import Rate
 from goalsets.evaluate.suites.suite import Suite, SuiteEpisode
-from goalsets.runs.run import Run
+from goalsets.runs.planning import planner_of
+from goalsets.runs.run import Run, is_planned, with_plan
 from goalsets.workers import silence
 
 Outcome = tuple[bool, int]
@@ -28,6 +29,7 @@ def run_suite(  # noqa: PLR0913 - the flags of a command
     only: Sequence[str] = (),
     episodes: int | None = None,
     again: bool = False,
+    plan: bool = False,
     workers: int | None = None,
     watch: Callable[[int, int, int], None] = silence,
     say: Callable[[str], None] = silence,
@@ -44,9 +46,12 @@ def run_suite(  # noqa: PLR0913 - the flags of a command
         only: Predicates to ask; all unless given.
         episodes: The first so many episodes from each official start; all unless given.
         again: Run all episodes, whatever the records hold.
+        plan: Ask chains of questions; the record says so. The run's planner is learned if there is
+            none.
         workers: Processes.
         watch: Told the episodes done, all of them, and the successes so far.
-        say: Told of workers that died, and of data that is not the suite's.
+        say: Told of workers that died, of data that is not the suite's, and of a planner that is
+            learned.
     """
     suite.check_run(run.config.task, run.frame.layout, run.path)
     chosen = suite.select(only, episodes)
@@ -58,12 +63,14 @@ def run_suite(  # noqa: PLR0913 - the flags of a command
     policy, progress = run.load(step)
     reasons = {name: reason_not_asked(policy, suite, name) for name in suite.questions}
     asked = [e for e in chosen if reasons[e.predicate] is None]
-    outcomes = {} if again else known_outcomes(run, suite, progress.step)
+    outcomes = {} if again else known_outcomes(run, suite, progress.step, plan)
     # Two predicates may ask the same: their episode is one.
     todo = dict.fromkeys(suite.spec(e) for e in asked if _key(e) not in outcomes)
+    if plan and todo:
+        planner_of(run, say=say)  # once, before every worker would learn it
     start = time.perf_counter()
     done: dict[EpisodeSpec, Outcome] = {}
-    for spec, result in roll_out(run.path, step, list(todo), workers=workers, say=say):
+    for spec, result in roll_out(run.path, step, list(todo), plan=plan, workers=workers, say=say):
         done[spec] = (result.success, result.steps)
         watch(len(done), len(todo), sum(success for success, _ in done.values()))
     outcomes |= {_key(e): done[suite.spec(e)] for e in asked if _key(e) not in outcomes}
@@ -73,6 +80,7 @@ def run_suite(  # noqa: PLR0913 - the flags of a command
         "suite": suite.name,
         "digest": suite.digest,
         "step": progress.step,
+        **with_plan(plan),
         "training_seconds": round(progress.seconds, 2),
         "evaluation_seconds": round(time.perf_counter() - start, 2),
         "by_predicate": {
@@ -81,7 +89,8 @@ def run_suite(  # noqa: PLR0913 - the flags of a command
             if not only or name in only
         },
     }
-    if todo or not any(r["by_predicate"] == record["by_predicate"] for r in _records(run, suite)):
+    known = [r["by_predicate"] for r in _records(run, suite, plan)]
+    if todo or record["by_predicate"] not in known:
         run.add_evaluation(record)
     return record
 
@@ -98,19 +107,27 @@ def reason_not_asked(policy: Policy, suite: Suite, predicate: str) -> str | None
     return f"it answers {policy.answers}, and is not shown all of '{query}'"
 
 
-def known_outcomes(run: Run, suite: Suite, step: int) -> dict[Key, Outcome]:
-    """What a run's records say of a suite's episodes, for the weights of a step."""
+def known_outcomes(run: Run, suite: Suite, step: int, plan: bool = False) -> dict[Key, Outcome]:
+    """What a run's records say of a suite's episodes, for the weights of a step.
+
+    Args:
+        run: The run.
+        suite: The suite.
+        step: The step.
+        plan: Look among the records of chains of questions; without it, among the others.
+    """
     return {
         (name, entry["task_id"], entry["seed"]): (entry["success"], entry["steps"])
-        for record in _records(run, suite)
+        for record in _records(run, suite, plan)
         if record["step"] == step
         for name, told in record["by_predicate"].items()
         for entry in told.get("episodes", ())
     }
 
 
-def _records(run: Run, suite: Suite) -> list[dict[str, Any]]:
-    return [r for r in run.evaluations() if r["kind"] == "suite" and r["digest"] == suite.digest]
+def _records(run: Run, suite: Suite, plan: bool) -> list[dict[str, Any]]:
+    suites = [r for r in run.evaluations() if r["kind"] == "suite" and is_planned(r) == plan]
+    return [record for record in suites if record["digest"] == suite.digest]
 
 
 def _key(episode: SuiteEpisode) -> Key:

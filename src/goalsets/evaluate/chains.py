@@ -1,0 +1,84 @@
+"""What became of a chain of questions in an episode: which were asked, and which were answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from goalsets.core import GoalSet
+from goalsets.core.acting import Memory
+from goalsets.core.inputs import QueryLike
+from goalsets.plan import Following, PlanningPolicy
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class AskedStep:
+    """A question of a chain, and how it went."""
+
+    text: str
+    """For people."""
+    goals: GoalSet
+    plan: int
+    """The number of the plan that it belongs to, from 1."""
+    number: int
+    """Its number in that plan, from 1; one more than there are for the whole question."""
+    first: int
+    """The step of the episode at which it was asked first."""
+    last: int
+    """The step at which it was over."""
+    done: bool = False
+    """Whether it held then; if not, another plan was made or the episode was over."""
+
+
+class WatchedPlanning(PlanningPolicy):
+    """A planning policy that notes what it asks in one episode."""
+
+    asked: tuple[AskedStep, ...] = ()
+    """The questions so far, in order."""
+    plans: int = 0
+    """How many plans were made."""
+    _taken: int = 0
+
+    def act(
+        self,
+        observation: ArrayLike,
+        goal: ArrayLike,
+        query: QueryLike,
+        *,
+        rng: np.random.Generator | None = None,
+        memory: Memory | None = None,
+    ) -> Floats:
+        """Act as the policy does, and look at the question that is due."""
+        memory = self.reset() if memory is None else memory
+        action = super().act(observation, goal, query, rng=rng, memory=memory)
+        following = self.following(memory)
+        if following is not None:
+            self._note(following, np.asarray(observation, np.float32))
+        self._taken += 1
+        return action
+
+    def finish(self, observation: Floats) -> None:
+        """Look at the last question after the episode, at its last observation."""
+        if self.asked:
+            self._close(observation)
+
+    def _note(self, following: Following, state: Floats) -> None:
+        key = following.plans, following.at + 1
+        if self.asked and (self.asked[-1].plan, self.asked[-1].number) == key:
+            return
+        self.finish(state)
+        step = following.step
+        goals = following.goals if step is None else step.goals
+        text = f"the whole question, {goals.query}" if step is None else str(step)
+        self.asked += (AskedStep(text, goals, *key, self._taken, self._taken),)
+        self.plans = following.plans
+
+    def _close(self, state: Floats) -> None:
+        over = replace(
+            self.asked[-1], last=self._taken, done=bool(self.asked[-1].goals.contains(state))
+        )
+        self.asked = (*self.asked[:-1], over)
