@@ -73,7 +73,8 @@ class WatchedPlanning(PlanningPolicy):
         self.finish(state)
         step = following.step
         goals = following.goals if step is None else step.goals
-        text = f"the whole question, {goals.query}" if step is None else str(step)
+        why = f", as {following.plan.missing}" if following.plan.missing else ""
+        text = f"the whole question{why}" if step is None else str(step)
         self.asked += (AskedStep(text, goals, *key, self._taken, self._taken),)
         self.plans = following.plans
 
