@@ -197,13 +197,17 @@ class _Objects:
         self._named = self._count > 1 and not seen
         self._ramp = np.linspace(0.5, 0.0, self._count, dtype=np.float32)
         self.dim = 1 + 3 * width + self._differences.dim + self._places.dim
-        self.dim += self._count if self._named else 0
+        self.dim += 2 * self._count if self._named else 0
 
     def shown(self, states: Array, goals: Array, masks: Array) -> list[Array]:
         """The parts of a goal input, from raw states and goals."""
         here, there = take(states, self._columns), take(goals, self._columns)
         active = take(masks, self._columns)
-        weights = self._weights(here, there, active)
+        asked = numbers(active.any(-1), here)
+        # Objects without a place cannot be told apart by where they are, and one act may change
+        # several of them, as a button its neighbours: all that are wrong are named.
+        wrong = asked * self._missing(here, there, active) if self._count > 1 else asked
+        weights = self._weights(asked, wrong)
         chosen, goal = _pool(weights, here), _pool(weights, there)
         shares = _pool(weights, numbers(active, here))
         any_asked = weights.sum(-1)[..., None]
@@ -214,21 +218,20 @@ class _Objects:
             parts += self._differences.shown(chosen, goal, shares > 0)
         if len(self._seen):
             place = take(chosen, self._seen)
-            asked = take(any_asked, np.zeros_like(self._seen)) > 0
-            parts += self._places.shown(take(states, self._from), place, asked)
-        return [*parts, weights] if self._named else parts
+            shown = take(any_asked, np.zeros_like(self._seen)) > 0
+            parts += self._places.shown(take(states, self._from), place, shown)
+        return [*parts, weights, wrong] if self._named else parts
 
-    def _weights(self, here: Array, there: Array, active: Array) -> Array:
+    def _weights(self, asked: Array, wrong: Array) -> Array:
         """How much each object counts, `[..., n]`: they sum to 1, or to 0 if none is asked for."""
-        asked = numbers(active.any(-1), here)
         if self._count == 1:
             return asked
         if self._pooled:
-            return asked / namespace(here).clip(asked.sum(-1)[..., None], 1.0, None)
+            return asked / namespace(asked).clip(asked.sum(-1)[..., None], 1.0, None)
         # The first that is asked for and not there, else the first that is asked for.
-        rank = asked * (1.0 + self._missing(here, there, active) + constant(self._ramp, here))
+        rank = asked * (1.0 + wrong + constant(self._ramp, asked))
         first = rank == namespace(rank).amax(rank, -1)[..., None]
-        return asked * numbers(first, here)
+        return asked * numbers(first, asked)
 
     def _missing(self, here: Array, there: Array, active: Array) -> Array:
         """1 for each object that is not where it should be, `[..., n]`."""

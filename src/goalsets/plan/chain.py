@@ -32,7 +32,7 @@ class Step:
     def __str__(self) -> str:
         """Such as `block0 to (0.43, 0.1, 0.02) m: about 88 steps, by 312 moves of the data`."""
         where = ", ".join(_value(self.goals, term.name) for term in self.goals.query.terms)
-        away = " (out of the way)" if self.aside else ""
+        away = " (on the way)" if self.aside else ""
         evidence = f"{self.support:,} such moves in the data"
         if self.support == 0:
             evidence = f"the nearest move in the data is {self.far:.1f} tolerances away"

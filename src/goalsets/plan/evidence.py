@@ -98,11 +98,11 @@ class Evidence:
         left, _ = table.leave.query(features(part, state[None], others))
         apart, like = table.like(features(part, targets, others))
         far = np.maximum(apart[:, 0], left[0]).astype(np.float32)
-        steps = np.median(table.moves.steps[like[:, :16]], axis=1)
+        steps = table.steps[like[:, :16]].mean(1)
         support = (apart <= 1.0).sum(1)
-        return Judgement(steps, far, support, self._against(table.moves, like, place, state))
+        return Judgement(steps, far, support, self._against(table.past, like, place, state))
 
-    def _against(self, moves: Moves, like: Places, place: int, state: Floats) -> Places:
+    def _against(self, past: _Past, like: Places, place: int, state: Floats) -> Places:
         """For each row of like moves, the first part whose state they never saw, or −1."""
         found = np.full(len(like), -1)
         if like.shape[1] < _ENOUGH:
@@ -110,19 +110,19 @@ class Evidence:
         skipped = {place, *self.alike(place)}
         for other in range(len(self.parts)):
             if other not in skipped:
-                odd = self._is_odd(moves, like, other, state)
+                odd = self._is_odd(past, like, other, state)
                 found = np.where((found < 0) & odd, other, found)
         return found
 
-    def _is_odd(self, moves: Moves, like: Places, other: int, state: Floats) -> NDArray[np.bool_]:
+    def _is_odd(self, past: _Past, like: Places, other: int, state: Floats) -> NDArray[np.bool_]:
         """Whether a part stands as it never did in like moves `[C, k]`: `bool[C]`."""
         part = self.parts[other]
         if part.nature == "switch":
             columns = part.columns
-            same = (moves.before[:, columns] == state[columns]).all(-1)
+            same = (past.moves.before[:, columns] == state[columns]).all(-1)
             usual = float((self._usual[:, columns] == state[columns]).all(-1).mean())
             return (same[like].mean(1) < _RARE) & (usual >= _COMMON)
-        points = part.embed(moves.before)
+        points = past.points(part)
         narrow = _spread(points[like]) < _NARROW * self._spreads[other]
         if not narrow.any():
             return narrow
@@ -188,7 +188,7 @@ class Evidence:
         if like.shape[1] < _ENOUGH:
             return -1
         for other in range(len(self.parts)):
-            if other not in jump.parts and self._is_odd(jump.moves, like, other, state)[0]:
+            if other not in jump.parts and self._is_odd(jump.past, like, other, state)[0]:
                 return other
         return -1
 
@@ -201,9 +201,28 @@ class Jump:
     moves: Moves
 
     @functools.cached_property
+    def past(self) -> _Past:
+        """The circumstances of those moves."""
+        return _Past(self.moves)
+
+    @functools.cached_property
     def steps(self) -> float:
         """What it takes."""
         return float(np.median(self.moves.steps))
+
+
+class _Past:
+    """The circumstances of some moves."""
+
+    def __init__(self, moves: Moves) -> None:
+        self.moves = moves
+        self._points: dict[str, Floats] = {}
+
+    def points(self, part: Part) -> Floats:
+        """Where a part was when they began, `[N, m]`."""
+        if part.name not in self._points:
+            self._points[part.name] = part.embed(self.moves.before)
+        return self._points[part.name]
 
 
 class _Table:
@@ -211,7 +230,9 @@ class _Table:
 
     def __init__(self, arrive: Floats, leave: Floats, moves: Moves) -> None:
         self.arrive, self.leave = KDTree(arrive), KDTree(leave)
-        self.moves = moves
+        self.moves, self.past = moves, _Past(moves)
+        # What dawdled counts as twice the usual at the most, so that a mean can be taken.
+        self.steps = np.minimum(moves.steps, 2 * np.median(moves.steps))
 
     def like(self, places: Floats) -> tuple[NDArray[np.float64], Places]:
         """How far the nearest recorded arrivals of places `[C, m]` are, and which: `[C, k]`."""

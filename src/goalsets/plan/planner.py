@@ -134,9 +134,13 @@ class Planner:
         parts = [evidence.parts[place] for place in found.parts]
         asked = parts
         if len(parts) > 1 and parts[0].nature == "settling":
-            # Parts that move together: ask for the one that the data knows best.
-            often = evidence.moves.changed[:, list(found.parts)].sum(0)
-            asked = [parts[int(often.argmax())]]
+            # Parts that move together: ask for the one that went there most often.
+            moves = evidence.moves
+            often = [
+                int((moves.changed[:, place] & (part.apart(moves.after, found.state) <= 1)).sum())
+                for place, part in zip(found.parts, parts, strict=True)
+            ]
+            asked = [parts[int(np.argmax(often))]]
         question = " & ".join(part.question for part in asked)
         reference = np.array(goals.reference, np.float32)
         for part in parts:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -26,12 +25,13 @@ _FREE = 0.5
 """So many tolerances from a recorded move cost nothing; …"""
 _DOUBT = 100.0
 """… each tolerance more costs so many steps."""
-_SIDESTEPS = 24
-"""Values of a kind that a part may be put to out of the way."""
+_SIDESTEPS, _SIDESTEPS_ALONE = 12, 6
+"""Values that a part may be put to out of the way: one of a kind, which others may stand in the way
+of, and one that is alone."""
 _APART = 1.5
 """Tolerances between two of them."""
-_SECONDS = 0.5
-"""A search that takes longer ends without a plan."""
+_MOST = 1_000
+"""A search that looks at more nodes than this ends without a plan."""
 
 Node = tuple[int, ...]
 
@@ -136,7 +136,8 @@ class Search:
         if place in self.asked:  # what is nearly there is no way out
             away = part.apart(whole, goal) > LIMIT
             values, whole = values[away], whole[away]
-        return [values[row] for row in scattered(part.embed(whole), _SIDESTEPS)]
+        count = _SIDESTEPS if self.evidence.alike(place) else _SIDESTEPS_ALONE
+        return [values[row] for row in scattered(part.embed(whole), count)]
 
     def _usual_price(self, place: int) -> float:
         """What a move of a part usually takes.
@@ -151,12 +152,13 @@ class Search:
         """The cheapest chain; None if there is none."""
         if all(part in self._home(self._first) for part in self.asked):
             return []
-        deadline = time.perf_counter() + _SECONDS
         ticket = itertools.count()
         frontier = [(self._left(self._first), 0.0, 0.0, next(ticket), self._first)]
         best: dict[Node, float] = {self._first: 0.0}
         came: dict[Node, tuple[Node, Found]] = {}
-        while frontier and time.perf_counter() < deadline:
+        self.looked_at = 0
+        while frontier and self.looked_at < _MOST:
+            self.looked_at += 1
             _, _, spent, _, node = heapq.heappop(frontier)
             if spent > best[node]:
                 continue
