@@ -41,7 +41,7 @@ class Obedient:
         self.asked.append((np.array(observation), np.array(goal), np.array(query)))
         return np.where(query, goal, observation).astype(np.float32)
 
-    def distance(self, *_: Any) -> np.ndarray:
+    def distance(self, observation: Any, goal: Any, query: Any) -> np.ndarray:
         raise AssertionError("nobody asks")
 
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalsets.core import GoalsetsError, Query, StateLayout
 from goalsets.core.acting import ActionQueue, Memory
 from goalsets.core.inputs import Asked, InputReader, QueryLike
+from goalsets.plan import Planner, PlanningPolicy, read_planner
 from goalsets.runtime.model_file import (
     ACTION,
     DISTANCE,
@@ -22,6 +23,7 @@ from goalsets.runtime.model_file import (
     ModelFileError,
     read_model_file,
 )
+from goalsets.runtime.planning import read_own_planner
 
 Floats = NDArray[np.float32]
 Masks = NDArray[np.bool_]
@@ -98,6 +100,19 @@ class RuntimePolicy:
     def distance(self, observation: ArrayLike, goal: ArrayLike, query: QueryLike) -> Floats:
         """Predict how far the goal set is, `[]` or `[B]`, in `distance_unit`."""
         return self._ruler(observation, goal, query)
+
+    def planning(self, planner: Planner | str | Path | None = None) -> PlanningPolicy:
+        """The same policy, which is asked chains of questions: see `goalsets.plan`.
+
+        Args:
+            planner: A planner or its file; the one that was exported beside the policy unless
+                given.
+        """
+        if planner is None:
+            planner = read_own_planner(self._file.path, self.card)
+        elif not isinstance(planner, Planner):
+            planner = read_planner(planner)
+        return PlanningPolicy(self, planner)
 
     @functools.cached_property
     def _ruler(self) -> _Network:
