@@ -40,6 +40,7 @@ import goalsets.runtime
 from goalsets import GoalSet, Query
 
 policy = goalsets.runtime.load(sys.argv[1])
+early = [name for name in ("scipy", "safetensors", "goalsets.plan") if name in sys.modules]
 chain = policy.planning()
 asked = np.load(sys.argv[2])
 query = Query.parse("task", policy.layout)
@@ -52,7 +53,7 @@ for first, goal in zip(asked["first"], asked["goal"]):
     told.append([plan.explain(), references, action.tolist()])
 heavy = ("torch", "gymnasium", "mujoco", "ogbench", "goalsets.data", "goalsets.envs", "onnx")
 found = [name for name in sys.modules if name in heavy or name.startswith("torch.")]
-print(json.dumps({"told": told, "imported": found}))
+print(json.dumps({"told": told, "imported": found, "early": early}))
 """
 
 
@@ -72,6 +73,7 @@ def test_the_runtime_plans_as_the_run_does_without_torch(run: Run, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["imported"] == []
+    assert found["early"] == [], "who does not plan needs numpy and onnxruntime alone"
     policy = run.load()[0].planning()
     for (first, goals), (text, references, action) in zip(questions, found["told"], strict=True):
         plan = policy.planner.plan(first, goals)

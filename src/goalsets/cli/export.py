@@ -40,7 +40,6 @@ def export(
     from goalsets.core import GoalsetsError
     from goalsets.export import export_onnx
     from goalsets.plan.planner_file import PLANNER
-    from goalsets.runs.planning import planner_of
     from goalsets.runs.run import Run
 
     place = output or run / f"policy.{to}"
@@ -49,7 +48,7 @@ def export(
         raise GoalsetsError("--data is for the planner: give it with --plan.")
     opened = Run.open(run)
     wanted = plan or (opened.path / PLANNER).exists()
-    planner = planner_of(opened, data, say=say_aside) if wanted else None
+    planner = opened.planner(data, say=say_aside) if wanted else None
 
     def say(text: str) -> None:
         say_aside(f"{text} ...")

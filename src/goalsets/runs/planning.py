@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goalsets.collect.find import find_store
 from goalsets.core import GoalsetsError, StateLayout
 from goalsets.data.store import Store
 from goalsets.plan import Planner, read_planner, write_planner
@@ -107,6 +106,8 @@ def _told(planner: Planner, place: Path, run: Run, say: Callable[[str], None]) -
 
 def _own_store(run: Run) -> Store:
     """The data of the run's task, which nobody named: it must be the run's."""
+    from goalsets.collect.find import find_store  # with environments, which nothing else here needs
+
     try:
         store = find_store(run.config.task)
     except GoalsetsError as error:

@@ -1,6 +1,7 @@
 """The planner of an exported policy: a file beside it, which the policy's card knows by its digest.
 
 So a planner that was left there by another export, or that was damaged on the way, is not used.
+Only those who plan need this module, and with it scipy and safetensors.
 """
 
 from __future__ import annotations
@@ -8,10 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from goalsets.core import GoalsetsError
-from goalsets.plan import Planner, read_planner
+from goalsets.plan import Planner, PlanningPolicy, read_planner
+
+if TYPE_CHECKING:
+    from goalsets.runtime.policy import RuntimePolicy
 
 CARD_PLANNER = "planner"
 """What the card calls it; there is None where a policy was exported without."""
@@ -28,6 +32,17 @@ def digest_of(path: Path) -> str:
         return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
     except OSError as error:
         raise GoalsetsError(f"cannot read the planner {path}: {error.strerror}.") from None
+
+
+def plan_with(
+    policy: RuntimePolicy, model: Path, planner: Planner | str | Path | None
+) -> PlanningPolicy:
+    """An exported policy that is asked chains of questions: see `RuntimePolicy.planning`."""
+    if planner is None:
+        planner = read_own_planner(model, policy.card)
+    elif not isinstance(planner, Planner):
+        planner = read_planner(planner)
+    return PlanningPolicy(policy, planner)
 
 
 def read_own_planner(model: Path, card: Mapping[str, Any]) -> Planner:

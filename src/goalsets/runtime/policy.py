@@ -6,7 +6,7 @@ import functools
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from goalsets.core import GoalsetsError, Query, StateLayout
 from goalsets.core.acting import ActionQueue, Memory
 from goalsets.core.inputs import Asked, InputReader, QueryLike
-from goalsets.plan import Planner, PlanningPolicy, read_planner
 from goalsets.runtime.model_file import (
     ACTION,
     DISTANCE,
@@ -23,7 +22,9 @@ from goalsets.runtime.model_file import (
     ModelFileError,
     read_model_file,
 )
-from goalsets.runtime.planning import read_own_planner
+
+if TYPE_CHECKING:
+    from goalsets.plan import Planner, PlanningPolicy
 
 Floats = NDArray[np.float32]
 Masks = NDArray[np.bool_]
@@ -108,11 +109,14 @@ class RuntimePolicy:
             planner: A planner or its file; the one that was exported beside the policy unless
                 given.
         """
-        if planner is None:
-            planner = read_own_planner(self._file.path, self.card)
-        elif not isinstance(planner, Planner):
-            planner = read_planner(planner)
-        return PlanningPolicy(self, planner)
+        try:
+            from goalsets.runtime.planning import plan_with
+        except ImportError as error:
+            raise GoalsetsError(
+                f"planning needs scipy and safetensors: cannot import one ({error}). Install them "
+                "with: pip install scipy safetensors"
+            ) from None
+        return plan_with(self, self._file.path, planner)
 
     @functools.cached_property
     def _ruler(self) -> _Network:
