@@ -78,7 +78,7 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
         print_plan(chain.planner.plan(posed.first, goals))
     place = output or _next_place(Path() if opened.shipped else opened.path)
     place.mkdir(parents=True, exist_ok=True)
-    camera = _camera(world, goals) if not no_video else None
+    camera = _camera(world, goals, chain) if not no_video else None
     answer = run_question(
         camera or world, policy, goals, task=opened.config.task, task_id=task_id, seed=seed
     )
@@ -131,11 +131,12 @@ def _say_before(goals: GoalSet, policy: Policy, store: Store | None, predicted: 
         print(f"warning: {doubt}")
 
 
-def _camera(world: Adapter, goals: GoalSet) -> Camera | None:
+def _camera(world: Adapter, goals: GoalSet, chain: WatchedPlanning | None) -> Camera | None:
     from goalsets.evaluate.camera import Camera, CameraError
 
     try:
-        return Camera(world, goals.reference, goals.query)
+        due = chain.due if chain is not None else str
+        return Camera(world, goals.reference, goals.query, due=due)
     except CameraError as error:
         print(f"no film: {error}")
         return None

@@ -61,6 +61,10 @@ class WatchedPlanning(PlanningPolicy):
         self._taken += 1
         return action
 
+    def due(self) -> str:
+        """What was asked last, for people; nothing before the first action."""
+        return str(self.asked[-1].goals.query) if self.asked else ""
+
     def finish(self, observation: Floats) -> None:
         """Look at the last question after the episode, at its last observation."""
         if self.asked:
