@@ -92,7 +92,9 @@ def test_data_that_nobody_named_must_be_the_runs(
 ) -> None:
     make_store(tmp_path / "tabletop-double-v0", seed=50)
     monkeypatch.setenv("GOALSETS_DATA", str(tmp_path))
-    with pytest.raises(GoalsetsError, match="is not what it was trained on .* with --data"):
+    with pytest.raises(
+        GoalsetsError, match="is not what it was trained on .* Name a store to learn from: --data"
+    ):
         planner_of(run)
     assert not (run.path / PLANNER).exists()
 

@@ -118,6 +118,7 @@ def _own_store(run: Run) -> Store:
         raise GoalsetsError(
             f"{run.path} has no {PLANNER}, and the data in {store.path} is not what it was trained "
             f"on (fingerprint {store.fingerprint[:8]}, not {run.data['fingerprint'][:8]}). Name a "
-            "store to learn from with --data; this one, too, can be named."
+            "store to learn from: --data STORE, or planning(store) in Python. This one, too, can "
+            "be named."
         )
     return store
