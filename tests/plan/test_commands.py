@@ -10,7 +10,7 @@ import pytest
 from goalsets.campaign import results
 from goalsets.cli import main
 from goalsets.evaluate.alongside import Alongside
-from goalsets.evaluate.official import recorded
+from goalsets.evaluate.official import evaluate_official, recorded
 from goalsets.evaluate.suites import build_suite, run_suite, shipped_description
 from goalsets.evaluate.suites.build import with_episodes
 from goalsets.plan.planner_file import PLANNER
@@ -109,6 +109,9 @@ def test_eval_keeps_chains_apart(run: Run, capsys: pytest.CaptureFixture[str]) -
     assert recorded(run, 4, 1, plan=True) == chain
     main([*words, "--last", "1", "--plan"])
     assert len(run.evaluations()) == 2, "it was recorded, and is not run again"
+    # Processes change nothing.
+    again = evaluate_official(run, episodes=1, plan=True, workers=2)
+    assert again["episodes"] == chain["episodes"]
     capsys.readouterr()
     assert "--data is for the planner" in error_of([*words, "--data", "x"], capsys)
 
@@ -150,7 +153,12 @@ def test_sweeps_evaluate_both_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     records = tmp_path / "records"
     results.keep_records(tmp_path / "sweep", records)
     assert results.is_recorded(job, sweep, records)
-    lines = (records / job.name / "evaluations.jsonl").read_text().splitlines()
+    # A record that is only among the kept ones stays, also if the other kind is recorded anew.
+    own = run.path / "evaluations.jsonl"
+    lines = own.read_text().splitlines()
+    own.write_text(lines[0] + "\n")
+    results.keep_records(tmp_path / "sweep", records)
+    assert results.is_recorded(job, sweep, records)
     for kept in lines:
         (records / job.name / "evaluations.jsonl").write_text(kept + "\n")
         assert not results.is_recorded(job, sweep, records)
