@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import torch
@@ -20,8 +20,10 @@ from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.store import Store
 from goalsets.learners import Learner
-from goalsets.plan import Planner, PlanningPolicy
 from goalsets.workers import silence
+
+if TYPE_CHECKING:
+    from goalsets.plan import Planner, PlanningPolicy
 
 Floats = NDArray[np.float32]
 Masks = NDArray[np.bool_]
@@ -128,6 +130,8 @@ class TrainedPolicy:
                 "this policy comes from no run directory, so it has no planner: make one with "
                 "goalsets.plan.Planner.learn, and pass both to goalsets.plan.PlanningPolicy."
             )
+        from goalsets.plan import PlanningPolicy  # with scipy, for those who plan
+
         return PlanningPolicy(self, self._planner(store, say=say))
 
     def _standardised(self, asked: Asked) -> Asked:

@@ -43,6 +43,8 @@ ERRORS = {
     "error-export": "export|no-such-run",
     "error-landscape": "landscape|no-such-run",
     "error-landscape-demo": "landscape|demo",
+    "error-plan-run": "plan|no-such-run",
+    "error-plan-data": "eval|demo|--data|no-such-store",
     "error-play-run": "play|no-such-run|--port|0",
     "error-play-runs": "play|demo|demo|demo|--port|0",
     "error-serve-run": "serve|no-such-run|--port|0",

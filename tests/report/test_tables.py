@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from goalsets.report.aggregate import aggregate_table
+from goalsets.report.chains import chain_table
 from goalsets.report.figures.gains import own_gains, published_gains
 from goalsets.report.main_table import main_table
 from goalsets.report.paired import paired_table, pairs
@@ -22,6 +23,8 @@ from goalsets.report.statistics import correlation
 from goalsets.report.suites import gather_suites, predicate_table
 from goalsets.report.tables import Entry, Table, escape_tex
 from tests.report.conftest import CUBE, MAZE, STEPS, official, scored, share, suite, write_run
+
+PLAN = {"plan": True}
 
 
 def results(place: Path, **options: float) -> Results:
@@ -163,6 +166,35 @@ def test_records_of_one_suite_are_put_together(tmp_path: Path) -> None:
     assert column.share("cube_pos").episodes == 20
     assert column.share("cube_pos").mean == 50
     assert column.share("ee_pos").mean == 20
+
+
+def test_chains_have_tables_of_their_own(tmp_path: Path) -> None:
+    for seed, percent in enumerate((20, 40)):
+        chain = [official(STEPS, share(percent + 50), plan=True), suite({"cube_pos": 90}) | PLAN]
+        plain = [official(STEPS, share(percent)), suite({"cube_pos": 10})]
+        write_run(tmp_path / f"gs{seed}", [*chain, *plain], seed=seed)
+    write_run(tmp_path / "only", [official(STEPS, share(100), plan=True)], scheme="her-full")
+    found = results(tmp_path)
+    # All other tables are as if there were no chains.
+    assert cell(main_table(found), "gcbc", CUBE, "gs-blockwise").text == "30 ± 14"
+    assert cell(main_table(found), "gcbc", CUBE, "her-full").text == "—"
+    assert [note.place for note in found.notes] == [str(tmp_path / "only")]
+    assert pairs(found, gather_suites(found, [])) == []
+    plain = predicate_table(gather_suites(found, [])[0])
+    assert plain.rows[0][1].text == "10 ± 0 [4, 23]"
+    table = chain_table(found)
+    assert table is not None
+    texts = [[entry.text for entry in row] for row in table.rows]
+    assert texts[0][2:] == ["gs-blockwise", "30 ± 14 [18, 45]", "80 ± 14 [65, 90]", texts[0][5]]
+    assert texts[0][5].startswith("+50 [")
+    assert texts[1][2:] == ["her-full", "—", "100† [84, 100]", "—"]
+    (seen,) = gather_suites(found, [], plan=True)
+    chains = predicate_table(seen)
+    assert (chains.name, chains.title) == (f"chains-{CUBE}", f"Chains of questions: {CUBE}")
+    assert chains.rows[0][1].text == "90 ± 0 [77, 96]"
+    assert chains.rows[0][1].note == ""  # the paper asks no chains
+    assert len(chains.columns) == 2
+    assert chain_table(Results({}, {}, [], [])) is None
 
 
 def test_pairs_share_seed_and_episodes(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +16,8 @@ from goalsets.runs.plugins import read_config
 from goalsets.runs.presets import resolve
 from goalsets.sweep.files import parse_sweep, read_sweep, shipped_sweeps, write_sweep
 from goalsets.sweep.grid import Evaluation, Job, SuiteChoice, Sweep, SweepError
+from goalsets.sweep.work import Duties
+from goalsets.train.session import Pace
 from tests.sweep.conftest import TASK, small
 
 
@@ -66,6 +70,15 @@ def test_runs_that_are_there_keep_their_names() -> None:
         assert Job(read_config(path.read_text())).name == str(path.parent.relative_to(runs))
 
 
+def test_runs_that_are_done_stay_so() -> None:
+    """Chains of questions came later: a sweep without them has the duties that it had before."""
+    before = [{"episodes": 10, "last": 1}, ["suite.json"]]
+    digest = hashlib.blake2b(json.dumps(before).encode(), digest_size=6).hexdigest()
+    suites = (Path("suite.json"),)
+    assert Duties(Pace(), Evaluation(), suites).digest == digest
+    assert Duties(Pace(), Evaluation(plan=True), suites).digest != digest
+
+
 def test_overrides_are_an_axis_and_equal_runs_are_one() -> None:
     sweep = small(
         learners=("gcbc", "gcdl"),
@@ -84,12 +97,12 @@ def test_a_sweep_comes_back_from_its_file(tmp_path: Path) -> None:
     tasks: tabletop-single-v0
     learners: [gcbc, gciql]
     overrides: [{steps: 50}, {settings: {alpha: 0.5}}]
-    evaluation: {episodes: 3, last: 2}
+    evaluation: {episodes: 3, last: 2, plan: true}
     suites: [shipped, {description: own.yaml, episodes: 1}]
     """
     sweep = parse_sweep(text, "x.yaml", "mine", tmp_path)
     assert sweep.name == "mine"
-    assert sweep.evaluation == Evaluation(3, 2)
+    assert sweep.evaluation == Evaluation(3, 2, plan=True)
     assert sweep.suites == (SuiteChoice(), SuiteChoice(str(tmp_path / "own.yaml"), 1))
     write_sweep(sweep, tmp_path / "copy.yaml")
     assert read_sweep(tmp_path / "copy.yaml") == sweep
@@ -122,6 +135,7 @@ def test_shipped_sweeps_come_back(name: str, tmp_path: Path) -> None:
         ("{tasks: T, overrides: {steps: 0}}", "steps must be 1 or more, got 0"),
         ("{tasks: T, evaluation: {episode: 5}}", "unknown key 'episode': did you mean 'episodes'"),
         ("{tasks: T, evaluation: {last: 9}}", "'last' of 'evaluation' is 9, and a run of 1,500"),
+        ("{tasks: T, evaluation: {plan: 1}}", "'plan' of 'evaluation' needs true or false, got 1"),
         ("{tasks: T, pace: {log_every: 0}}", "'log_every' of 'pace' must be 1 or more"),
         ("{tasks: T, pace: {log_every: x}}", "'log_every' of 'pace' needs a whole number, got 'x'"),
         ("{tasks: T, data: {make: buy}}", "'make' of 'data' needs never or collect or download"),

@@ -78,7 +78,7 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
         print_plan(chain.planner.plan(posed.first, goals))
     place = output or _next_place(Path() if opened.shipped else opened.path)
     place.mkdir(parents=True, exist_ok=True)
-    camera = _camera(world, goals) if not no_video else None
+    camera = _camera(world, goals, chain) if not no_video else None
     answer = run_question(
         camera or world, policy, goals, task=opened.config.task, task_id=task_id, seed=seed
     )
@@ -86,7 +86,8 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     if chain is not None:
         chain.finish(answer.observations[-1])
         _say_chain(chain)
-    _write(place, answer, goals, policy, camera, run)
+    told = {"run": str(run), **_told_chain(chain)}
+    _write(place, answer, goals, policy, camera, told)
 
 
 def _chain(policy: TrainedPolicy, store: Store | None) -> WatchedPlanning:
@@ -130,11 +131,12 @@ def _say_before(goals: GoalSet, policy: Policy, store: Store | None, predicted: 
         print(f"warning: {doubt}")
 
 
-def _camera(world: Adapter, goals: GoalSet) -> Camera | None:
+def _camera(world: Adapter, goals: GoalSet, chain: WatchedPlanning | None) -> Camera | None:
     from goalsets.evaluate.camera import Camera, CameraError
 
     try:
-        return Camera(world, goals.reference, goals.query)
+        due = chain.due if chain is not None else str
+        return Camera(world, goals.reference, goals.query, due=due)
     except CameraError as error:
         print(f"no film: {error}")
         return None
@@ -169,14 +171,14 @@ def _write(
     goals: GoalSet,
     policy: Policy,
     camera: Camera | None,
-    run: Path,
+    told: dict[str, Any],
 ) -> None:
     from goalsets.evaluate.ask import draw_answer
     from goalsets.evaluate.camera import write_film
 
     draw_answer(answer, goals, policy.distance_unit, place / "distance.png")
     plain = {
-        "run": str(run),
+        **told,
         "query": str(goals.query),
         "goal": [float(v) for v in goals.reference],
         "success": answer.success,
@@ -186,7 +188,6 @@ def _write(
             for term in answer.violations
         },
         "predicted": None if answer.distances is None else [float(d) for d in answer.distances],
-        **_told_chain(policy),
     }
     (place / "answer.json").write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
     if camera is not None:
@@ -198,11 +199,9 @@ def _write(
     print(f"distance   {place / 'distance.png'}")
 
 
-def _told_chain(policy: Policy) -> dict[str, Any]:
+def _told_chain(chain: WatchedPlanning | None) -> dict[str, Any]:
     """What the file says of a chain of questions; nothing where none was asked."""
-    from goalsets.evaluate.chains import WatchedPlanning
-
-    if not isinstance(policy, WatchedPlanning):
+    if chain is None:
         return {}
     asked = [
         {
@@ -214,9 +213,9 @@ def _told_chain(policy: Policy) -> dict[str, Any]:
             "last": each.last,
             "done": each.done,
         }
-        for each in policy.asked
+        for each in chain.asked
     ]
-    return {"plan": True, "plans": policy.plans, "chain": asked}
+    return {"plan": True, "plans": chain.plans, "chain": asked}
 
 
 def _next_place(run: Path) -> Path:

@@ -65,12 +65,11 @@ def prepare_plans(runs: Sequence[Run], plan: bool, data: Path | None) -> None:
     """Have the planners of runs ready, before anything runs for minutes."""
     from goalsets.cli.printing import say_aside
     from goalsets.core import GoalsetsError
-    from goalsets.runs.planning import planner_of
 
     if data is not None and not plan:
         raise GoalsetsError("--data is for the planner: give it with --plan.")
     for run in runs if plan else ():
-        planner_of(run, data, say=say_aside)
+        run.planner(data, say=say_aside)
 
 
 def _evaluate(

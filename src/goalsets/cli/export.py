@@ -13,6 +13,8 @@ def export(
     to: Literal["onnx"] = "onnx",
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     step: int | None = None,
+    plan: bool = False,
+    data: Path | None = None,
 ) -> None:
     """Write a run's policy as one file that needs no torch.
 
@@ -20,25 +22,38 @@ def export(
     one. Standardising, the fill where a query does not look, and the clamp are inside, and so are
     the layout and a model card. Before the file is written, the export is asked 10,000 random
     questions: an answer that differs from the policy's by more than 1e-5 is an error, and there is
-    no file. goalsets.runtime.load(FILE) runs it with numpy and onnxruntime.
+    no file. goalsets.runtime.load(FILE) runs it with numpy and onnxruntime. The planner of a run
+    that has one is written beside it, as policy.planner.safetensors, for
+    goalsets.runtime.load(FILE).planning().
 
     Args:
         run: A run directory.
         to: The format.
         output: The file; by default policy.onnx in the run directory.
         step: A step whose weights were kept; the latest checkpoint unless given.
+        plan: Export a planner even if the run has none yet: it is learned from the data, which
+            takes a few seconds.
+        data: With --plan: the store that it is learned from; by default the one in $GOALSETS_DATA
+            or ~/.goalsets/data under the task's name.
     """
-    import sys
-
+    from goalsets.cli.printing import say_aside
+    from goalsets.core import GoalsetsError
     from goalsets.export import export_onnx
+    from goalsets.plan.planner_file import PLANNER
     from goalsets.runs.run import Run
 
     place = output or run / f"policy.{to}"
 
-    def say(text: str) -> None:
-        print(f"{text} ...", file=sys.stderr)
+    if data is not None and not plan:
+        raise GoalsetsError("--data is for the planner: give it with --plan.")
+    opened = Run.open(run)
+    wanted = plan or (opened.path / PLANNER).exists()
+    planner = opened.planner(data, say=say_aside) if wanted else None
 
-    done = export_onnx(Run.open(run), place, step, say=say)
+    def say(text: str) -> None:
+        say_aside(f"{text} ...")
+
+    done = export_onnx(opened, place, step, planner=planner, say=say)
     print(f"exported {done.card['learner']} of step {done.card['step']:,}: {done.path}")
     print(f"  answers   {done.card['answers']}")
     print(f"  size      {done.size / 1e6:.1f} MB, {done.operations} operations")
@@ -46,4 +61,6 @@ def export(
     if done.parity.distance is not None:
         told += f", distances within {done.parity.distance:.1g} of the largest"
     print(f"  parity    {told}, on 10,000 questions")
+    if done.planner is not None:
+        print(f"  planner   {done.planner}, {done.planner.stat().st_size / 1e6:.1f} MB")
     print(f"next: goalsets.runtime.load('{done.path}').act(observation, goal, query)")

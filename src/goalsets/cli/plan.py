@@ -41,11 +41,10 @@ def plan(
 
     from goalsets.cli.posing import pose
     from goalsets.cli.printing import print_plan, say_aside
-    from goalsets.runs.planning import planner_of
 
     posed = pose(run, query, goal, set, task_id, seed, data)
     store = posed.store if data is not None else None
-    planner = planner_of(posed.run, store, again=again, say=say_aside)
+    planner = posed.run.planner(store, again=again, say=say_aside)
     start = time.perf_counter()
     found = planner.plan(posed.first, posed.goals)
     seconds = time.perf_counter() - start

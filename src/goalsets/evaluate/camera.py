@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,17 +42,23 @@ class Camera:
         goal: `[D]`, drawn in.
         query: What of the goal is asked for.
         frames: How many pictures a whole episode gives.
+        due: Says what is asked for at the moment, for the captions; nothing where it is the query.
     """
 
     def __init__(
-        self, world: Adapter, goal: NDArray[Any], query: Query, frames: int = FRAMES
+        self,
+        world: Adapter,
+        goal: NDArray[Any],
+        query: Query,
+        frames: int = FRAMES,
+        due: Callable[[], str] = str,
     ) -> None:
         """Take a picture of the goal, or say why nothing can be drawn."""
         self._world = world
         self._goal, self._query = goal, query
         self._every = -(-world.task.horizon // frames)
         self._inset = picture_of_goal(world, goal, query)
-        self._step = 0
+        self._step, self._due = 0, due
         self.pictures: list[Picture] = []
 
     def start(self, goal: int, seed: int) -> Start:
@@ -74,7 +80,9 @@ class Camera:
     def take(self, caption: str = "") -> None:
         """Take a picture now."""
         seen = draw_world(self._world, self._goal, self._query, self._inset)
-        self.pictures.append(with_caption(seen, caption or f"step {self._step}"))
+        due = self._due()
+        now = f"step {self._step}" + (f": {due}" if due else "")
+        self.pictures.append(with_caption(seen, caption or now))
 
 
 def draw_world(world: Adapter, goal: NDArray[Any], query: Query, inset: Picture | None) -> Picture:

@@ -61,6 +61,10 @@ class WatchedPlanning(PlanningPolicy):
         self._taken += 1
         return action
 
+    def due(self) -> str:
+        """What was asked last, for people; nothing before the first action."""
+        return str(self.asked[-1].goals.query) if self.asked else ""
+
     def finish(self, observation: Floats) -> None:
         """Look at the last question after the episode, at its last observation."""
         if self.asked:
@@ -73,7 +77,8 @@ class WatchedPlanning(PlanningPolicy):
         self.finish(state)
         step = following.step
         goals = following.goals if step is None else step.goals
-        text = f"the whole question, {goals.query}" if step is None else str(step)
+        why = f", as {following.plan.missing}" if following.plan.missing else ""
+        text = f"the whole question{why}" if step is None else str(step)
         self.asked += (AskedStep(text, goals, *key, self._taken, self._taken),)
         self.plans = following.plans
 

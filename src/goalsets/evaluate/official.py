@@ -11,7 +11,6 @@ from goalsets.core import GoalsetsError
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.rollout import EpisodeResult, EpisodeSpec, roll_out
 from goalsets.evaluate.stats import Rate
-from goalsets.runs.planning import planner_of
 from goalsets.runs.run import Run, is_planned, with_plan
 from goalsets.workers import silence
 
@@ -58,7 +57,7 @@ def evaluate_official(
         raise GoalsetsError(f"episodes must be 1 or more, got {episodes}.")
     progress = run.load(step)[1]
     if plan:
-        planner_of(run, say=say)  # once, before every worker would learn it
+        run.planner(say=say)  # once, before every worker would learn it
     specs = official_specs(run.config.task, episodes)
     results: dict[EpisodeSpec, EpisodeResult] = {}
     start = time.perf_counter()

@@ -13,12 +13,25 @@ from goalsets.export.parity import Parity
 from goalsets.policy import TrainedPolicy
 from goalsets.runs.run import Run, is_planned, with_plan
 from goalsets.runs.weights import Progress
+from goalsets.runtime.planning import CARD_PLANNER
 
 
 def make_card(
-    run: Run, policy: TrainedPolicy, progress: Progress, parity: Parity | None = None
+    run: Run,
+    policy: TrainedPolicy,
+    progress: Progress,
+    parity: Parity | None = None,
+    planner: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Describe a policy as plain data, the same for the same run."""
+    """Describe a policy as plain data, the same for the same run.
+
+    Args:
+        run: The run.
+        policy: Its policy.
+        progress: How far it was trained.
+        parity: How near the export comes; None before it was measured.
+        planner: What is known of the planner beside it; None if there is none.
+    """
     config = run.config
     return {
         "goalsets": goalsets.__version__,
@@ -37,6 +50,7 @@ def make_card(
         # Not where the data lay: that is nobody's business.
         "data": {key: run.data[key] for key in ("fingerprint", "episodes", "transitions")},
         "evaluations": [told for record in run.evaluations() for told in _told(record, progress)],
+        CARD_PLANNER: planner,
         "parity": None
         if parity is None
         else {"action": parity.action, "distance": parity.distance},

@@ -16,6 +16,7 @@ from goalsets.export.convert import convert
 from goalsets.export.parity import QUESTIONS, Parity, measure_parity
 from goalsets.export.traced import trace
 from goalsets.learners import Learner
+from goalsets.plan import Planner, write_planner
 from goalsets.policy import TrainedPolicy
 from goalsets.runs.frame import Frame
 from goalsets.runs.run import Run
@@ -29,6 +30,7 @@ from goalsets.runtime.model_file import (
     LAYOUT_KEY,
     understand,
 )
+from goalsets.runtime.planning import digest_of, planner_path
 from goalsets.runtime.policy import RuntimePolicy
 from goalsets.workers import silence
 
@@ -50,6 +52,8 @@ class Exported:
     operations: int
     parity: Parity
     card: dict[str, Any]
+    planner: Path | None = None
+    """The file of the planner beside it; None if there is none."""
 
 
 def export_onnx(
@@ -57,6 +61,7 @@ def export_onnx(
     output: str | Path,
     step: int | None = None,
     *,
+    planner: Planner | None = None,
     say: Callable[[str], None] = silence,
 ) -> Exported:
     """Write a run's policy as one ONNX file.
@@ -65,12 +70,13 @@ def export_onnx(
     bool[B, D]; outputs `action` float32[B, A], or float32[B, K, A] of a policy that decides K at
     once, within its bounds, and, where the learner has one, `distance` float32[B].
     The file is written only after the export was asked ten thousand questions and answered as the
-    policy does.
+    policy does. A planner becomes a file of its own beside it.
 
     Args:
         run: The run.
         output: The file.
         step: A step whose weights were kept; the latest checkpoint unless given.
+        planner: Exported with it; `goalsets.runs.planning.planner_of` gives a run's.
         say: Told what is being done.
 
     Raises:
@@ -98,11 +104,12 @@ def export_onnx(
         run.frame.normaliser,
     )
     parity.check()
-    card = make_card(run, policy, progress, parity)
+    beside, told = _write_planner(planner, output) if planner is not None else (None, None)
+    card = make_card(run, policy, progress, parity, told)
     _describe(model, card, run)
     data = model.SerializeToString(deterministic=True)
     _write(output, data)
-    return Exported(output, len(data), len(model.graph.node), parity, card)
+    return Exported(output, len(data), len(model.graph.node), parity, card, beside)
 
 
 def build_model(policy: TrainedPolicy, frame: Frame) -> onnx.ModelProto:
@@ -122,6 +129,13 @@ def _describe(model: onnx.ModelProto, card: dict[str, Any], run: Run) -> None:
     helper.set_model_props(
         model, {FORMAT_KEY: FORMAT, LAYOUT_KEY: layout, CARD_KEY: json.dumps(card)}
     )
+
+
+def _write_planner(planner: Planner, output: Path) -> tuple[Path, dict[str, str]]:
+    """Write a planner beside a policy; return where it is, and what the card says of it."""
+    path = planner_path(output)
+    write_planner(planner, path)
+    return path, {"digest": digest_of(path), "data": planner.data}
 
 
 def _import_onnx() -> None:

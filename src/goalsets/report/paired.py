@@ -36,7 +36,7 @@ class Pair:
 def pairs(results: Results, suites: Sequence[SuiteResults]) -> list[Pair]:
     """Compare every scheme with HER-Full where both have the seed and the episodes."""
     official = [
-        Answered(run, results.variants[str(run.path)], {OFFICIAL: _official(run)}, {})
+        Answered(run, results.variants[str(run.path)], {OFFICIAL: official_outcomes(run)}, {})
         for run in results.runs
     ]
     groups = [official, *([a for c in s.columns for a in c.answered] for s in suites)]
@@ -115,10 +115,15 @@ def paired_table(found: Sequence[Pair]) -> Table | None:
     )
 
 
-def _official(run: RunRecord) -> Outcomes:
-    """The outcomes of a run's official episodes after its last step."""
+def official_outcomes(run: RunRecord, plan: bool = False) -> Outcomes:
+    """The outcomes of a run's official episodes after its last step.
+
+    Args:
+        run: The run.
+        plan: Those with chains of questions; without it, the others.
+    """
     found: dict[tuple[int, int], bool] = {}
-    for record in run.records("official"):
+    for record in run.records("official", plan):
         if record.get("step") == run.config.steps:
             for episode in record.get("episodes", ()):
                 place = (int(episode["task_id"]), int(episode["seed"]))

@@ -24,6 +24,7 @@ from goalsets.report.tables import MISSING, Entry, Record, Table, plain_name, po
 Outcomes = Mapping[tuple[int, int], bool]
 """Success by official start and seed of the episode."""
 NOT_ASKED = "not asked"
+TITLE = "One model, many predicates"
 
 
 @dataclass(frozen=True)
@@ -105,24 +106,35 @@ class SuiteResults:
     columns: Sequence[Column]
     alone: bool = True
     """Whether it is the only suite of its task."""
+    plan: bool = False
+    """Whether chains of questions were asked, and not whole ones."""
 
     @property
     def name(self) -> str:
         """For files; the digest is in it where a task has several suites."""
-        return plain_name(f"predicates {self.task} {'' if self.alone else self.digest[:6]}")
+        what = "chains" if self.plan else "predicates"
+        return plain_name(f"{what} {self.task} {'' if self.alone else self.digest[:6]}")
 
     def published(self, column: Column, predicate: str) -> Published | None:
-        """The paper's number, if it has one."""
+        """The paper's number, if it has one; the paper asks no chains."""
+        if self.plan:
+            return None
         key = (column.learner, self.task, column.scheme, predicate)
         return published_predicates().get(key)
 
 
-def gather_suites(results: Results, notes: list[Note]) -> list[SuiteResults]:
-    """Put the records of suites together, one result for each suite that was run."""
+def gather_suites(results: Results, notes: list[Note], plan: bool = False) -> list[SuiteResults]:
+    """Put the records of suites together, one result for each suite that was run.
+
+    Args:
+        results: The runs.
+        notes: What is left out is added to them.
+        plan: Those of chains of questions; without it, those of whole questions.
+    """
     found: dict[tuple[str, str, str], list[Answered]] = {}
     queries: dict[str, dict[str, str]] = {}
     for run in results.runs:
-        for digest, records in _by_digest(run).items():
+        for digest, records in _by_digest(run, plan).items():
             final = [r for r in records if r.get("step") == run.config.steps]
             if not final:
                 steps = sorted({r.get("step") for r in records}, key=str)
@@ -146,7 +158,9 @@ def gather_suites(results: Results, notes: list[Note]) -> list[SuiteResults]:
                 queries.setdefault(digest, {}).update(told)
     count = Counter(task for task, _, _ in found)
     return [
-        SuiteResults(task, suite, digest, queries[digest], _columns(answered), count[task] == 1)
+        SuiteResults(
+            task, suite, digest, queries[digest], _columns(answered), count[task] == 1, plan
+        )
         for (task, suite, digest), answered in sorted(found.items(), key=lambda item: item[0])
     ]
 
@@ -156,10 +170,11 @@ def predicate_table(seen: SuiteResults) -> Table:
     shares = {
         (name, column.label): column.share(name) for name in seen.queries for column in seen.columns
     }
-    theirs = list(dict.fromkeys((n, s) for n, t, s, _ in published_predicates() if t == seen.task))
+    asked = [] if seen.plan else published_predicates()
+    theirs = list(dict.fromkeys((n, s) for n, t, s, _ in asked if t == seen.task))
     return Table(
         name=seen.name,
-        title=f"One model, many predicates: {seen.task}",
+        title=f"{'Chains of questions' if seen.plan else TITLE}: {seen.task}",
         caption=(
             "Success in percent, mean ± standard deviation over seeds; in brackets the 95 % "
             "interval, the wider of that over seeds (bootstrap) and that over episodes (Wilson). "
@@ -207,9 +222,9 @@ def predicate_budget(seen: SuiteResults, columns: Sequence[Column]) -> str:
     )
 
 
-def _by_digest(run: RunRecord) -> dict[str, list[Mapping]]:
+def _by_digest(run: RunRecord, plan: bool) -> dict[str, list[Mapping]]:
     found: dict[str, list[Mapping]] = {}
-    for record in run.records("suite"):
+    for record in run.records("suite", plan):
         if isinstance(record.get("by_predicate"), Mapping):
             found.setdefault(str(record.get("digest", "")), []).append(record)
     return found

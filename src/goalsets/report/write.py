@@ -10,6 +10,7 @@ from typing import Literal
 
 from goalsets.core import GoalsetsError
 from goalsets.report.aggregate import aggregate_table
+from goalsets.report.chains import chain_table
 from goalsets.report.figures import curves, distances, dumbbell, gains, landscapes, pictures
 from goalsets.report.figures.drawing import Drawing, save, style
 from goalsets.report.figures.predicates import draw_predicates
@@ -129,6 +130,7 @@ def _sections(
             [part for seen in suites for part in (*draw_predicates(seen), predicate_table(seen))],
             "No run has answered a suite: see 'goalsets suite run'.",
         ),
+        *_chains(results, notes),
         Section(
             "When goal sets help",
             "What an oracle projection gains over full states, and what goal sets gain.",
@@ -156,6 +158,14 @@ def _sections(
         ),
         Section("The tasks", "What the robots see.", drawn, "No pictures."),
     ]
+
+
+def _chains(results: Results, notes: list[Note]) -> list[Section]:
+    """Chains of questions, in a section of their own; none where nobody asked one."""
+    suites = [predicate_table(seen) for seen in gather_suites(results, notes, plan=True)]
+    parts = _there(chain_table(results), *suites)
+    told = "The same runs, asked one part of a goal after another: see 'goalsets eval --plan'."
+    return [Section("Chains of questions", told, parts, "")] if parts else []
 
 
 def _scheme(results: Results, options: Options) -> str:

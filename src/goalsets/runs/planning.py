@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goalsets.collect.find import find_store
 from goalsets.core import GoalsetsError, StateLayout
 from goalsets.data.store import Store
 from goalsets.plan import Planner, read_planner, write_planner
@@ -113,6 +112,8 @@ def _told(planner: Planner, place: Path, run: Run, say: Callable[[str], None]) -
 
 def _own_store(run: Run) -> Store:
     """The data of the run's task, which nobody named: it must be the run's."""
+    from goalsets.collect.find import find_store  # with environments, which nothing else here needs
+
     try:
         store = find_store(run.config.task)
     except GoalsetsError as error:
@@ -123,6 +124,7 @@ def _own_store(run: Run) -> Store:
         raise GoalsetsError(
             f"{run.path} has no {PLANNER}, and the data in {store.path} is not what it was trained "
             f"on (fingerprint {store.fingerprint[:8]}, not {run.data['fingerprint'][:8]}). Name a "
-            "store to learn from with --data; this one, too, can be named."
+            "store to learn from: --data STORE, or planning(store) in Python. This one, too, can "
+            "be named."
         )
     return store

@@ -15,13 +15,12 @@ landscape.npz             what it predicts over a plane of states, where somebod
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -38,9 +37,12 @@ from goalsets.policy import TrainedPolicy
 from goalsets.runs.build import make_learner, placeholder_bank
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.frame import Frame
-from goalsets.runs.planning import planner_of
 from goalsets.runs.plugins import read_config, write_config
 from goalsets.runs.weights import CHECKPOINT, Progress, load_weights, save_weights
+from goalsets.workers import silence
+
+if TYPE_CHECKING:
+    from goalsets.plan import Planner
 
 CONFIG = "config.json"
 DATA, EVALUATIONS = "data.json", "evaluations.jsonl"
@@ -177,9 +179,20 @@ class Run:
         learner = make_learner(self.config, self.frame, bank)
         progress = load_weights(path, learner)
         frame = self.frame
-        planner = functools.partial(planner_of, self)
-        policy = TrainedPolicy(learner, frame.layout, frame.normaliser, frame.bounds, planner)
+        policy = TrainedPolicy(learner, frame.layout, frame.normaliser, frame.bounds, self.planner)
         return policy, progress
+
+    def planner(
+        self,
+        store: Store | str | Path | None = None,
+        *,
+        again: bool = False,
+        say: Callable[[str], None] = silence,
+    ) -> Planner:
+        """The run's planner: see `goalsets.runs.planning.planner_of`."""
+        from goalsets.runs.planning import planner_of  # with scipy, for those who plan
+
+        return planner_of(self, store, again=again, say=say)
 
     def add_evaluation(self, record: Mapping[str, Any]) -> None:
         """Append a line to the evaluations, whole or not at all."""

@@ -2,6 +2,8 @@
 
 policy = goalsets.runtime.load("policy.onnx")
 action = policy.act(observation, goal, "cube_pos & eff_yaw")
+
+Where a planner was exported with it, `policy.planning()` is asked chains of questions.
 """
 
 from goalsets.runtime.model_file import ModelFile, ModelFileError, read_model_file

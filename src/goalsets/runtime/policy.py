@@ -6,7 +6,7 @@ import functools
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,9 @@ from goalsets.runtime.model_file import (
     ModelFileError,
     read_model_file,
 )
+
+if TYPE_CHECKING:
+    from goalsets.plan import Planner, PlanningPolicy
 
 Floats = NDArray[np.float32]
 Masks = NDArray[np.bool_]
@@ -98,6 +101,22 @@ class RuntimePolicy:
     def distance(self, observation: ArrayLike, goal: ArrayLike, query: QueryLike) -> Floats:
         """Predict how far the goal set is, `[]` or `[B]`, in `distance_unit`."""
         return self._ruler(observation, goal, query)
+
+    def planning(self, planner: Planner | str | Path | None = None) -> PlanningPolicy:
+        """The same policy, which is asked chains of questions: see `goalsets.plan`.
+
+        Args:
+            planner: A planner or its file; the one that was exported beside the policy unless
+                given.
+        """
+        try:
+            from goalsets.runtime.planning import plan_with
+        except ImportError as error:
+            raise GoalsetsError(
+                f"planning needs scipy and safetensors: cannot import one ({error}). Install them "
+                "with: pip install scipy safetensors"
+            ) from None
+        return plan_with(self, self._file.path, planner)
 
     @functools.cached_property
     def _ruler(self) -> _Network:

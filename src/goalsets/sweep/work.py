@@ -22,7 +22,6 @@ from typing import Literal, Protocol
 
 from goalsets.core import GoalsetsError
 from goalsets.data.drawing import DataIn
-from goalsets.runs.planning import planner_of
 from goalsets.runs.run import CONFIG, Run
 from goalsets.runs.weights import Progress
 from goalsets.sweep.devices import Device
@@ -278,7 +277,7 @@ def evaluate(assignment: Assignment, claim: Claim, stop: Stop, place: Place) -> 
                 what = "evaluating with a chain" if plan else "evaluating"
                 claim.beat(what)
                 if plan:
-                    planner_of(run, place.data(assignment.data, assignment.fingerprint), say=print)
+                    run.planner(place.data(assignment.data, assignment.fingerprint), say=print)
                 evaluate_official(
                     run,
                     step,

@@ -11,7 +11,6 @@ from goalsets.core.acting import Policy
 from goalsets.evaluate.rollout import EpisodeSpec, roll_out
 from goalsets.evaluate.stats import Rate
 from goalsets.evaluate.suites.suite import Suite, SuiteEpisode
-from goalsets.runs.planning import planner_of
 from goalsets.runs.run import Run, is_planned, with_plan
 from goalsets.workers import silence
 
@@ -67,7 +66,7 @@ def run_suite(  # noqa: PLR0913 - the flags of a command
     # Two predicates may ask the same: their episode is one.
     todo = dict.fromkeys(suite.spec(e) for e in asked if _key(e) not in outcomes)
     if plan and todo:
-        planner_of(run, say=say)  # once, before every worker would learn it
+        run.planner(say=say)  # once, before every worker would learn it
     start = time.perf_counter()
     done: dict[EpisodeSpec, Outcome] = {}
     for spec, result in roll_out(run.path, step, list(todo), plan=plan, workers=workers, say=say):

@@ -1,0 +1,68 @@
+"""The planner of an exported policy: a file beside it, which the policy's card knows by its digest.
+
+So a planner that was left there by another export, or that was damaged on the way, is not used.
+Only those who plan need this module, and with it scipy and safetensors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from goalsets.core import GoalsetsError
+from goalsets.plan import Planner, PlanningPolicy, read_planner
+
+if TYPE_CHECKING:
+    from goalsets.runtime.policy import RuntimePolicy
+
+CARD_PLANNER = "planner"
+"""What the card calls it; there is None where a policy was exported without."""
+
+
+def planner_path(model: Path) -> Path:
+    """Where the planner of an exported policy is: `policy.planner.safetensors`."""
+    return model.with_suffix(".planner.safetensors")
+
+
+def digest_of(path: Path) -> str:
+    """The digest of a file, as the card has it."""
+    try:
+        return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+    except OSError as error:
+        raise GoalsetsError(f"cannot read the planner {path}: {error.strerror}.") from None
+
+
+def plan_with(
+    policy: RuntimePolicy, model: Path, planner: Planner | str | Path | None
+) -> PlanningPolicy:
+    """An exported policy that is asked chains of questions: see `RuntimePolicy.planning`."""
+    if planner is None:
+        planner = read_own_planner(model, policy.card)
+    elif not isinstance(planner, Planner):
+        planner = read_planner(planner)
+    return PlanningPolicy(policy, planner)
+
+
+def read_own_planner(model: Path, card: Mapping[str, Any]) -> Planner:
+    """Read the planner that was exported with a policy, and refuse another."""
+    told = card.get(CARD_PLANNER)
+    if not isinstance(told, Mapping):
+        raise GoalsetsError(
+            f"{model} was exported without a planner: export it with 'goalsets export RUN --plan', "
+            "or name the file of one."
+        )
+    path = planner_path(model)
+    if not path.exists():
+        raise GoalsetsError(
+            f"{model} was exported with a planner, but there is no {path}: bring that file along, "
+            "too."
+        )
+    if digest_of(path) != told.get("digest"):
+        raise GoalsetsError(
+            f"{path} is not the planner that was exported with {model}: it is of another export, "
+            "or damaged. Bring both files from the same export, or name the planner to use it "
+            "nonetheless."
+        )
+    return read_planner(path)
