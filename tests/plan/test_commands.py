@@ -98,6 +98,7 @@ def test_eval_keeps_chains_apart(run: Run, capsys: pytest.CaptureFixture[str]) -
     assert "step 4, with a chain: success" in capsys.readouterr().out
     assert recorded(run, 4, 1) is None
     assert [r["plan"] for r in run.evaluations()] == [True]
+    assert run.evaluations()[0]["planner_data"] == store().fingerprint
     assert recorded(run, 4, 1, plan=True) == run.evaluations()[0]
     # What was evaluated with a chain is still to be evaluated without one.
     assert Alongside(run, 1, 1)._known == set()

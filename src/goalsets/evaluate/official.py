@@ -56,15 +56,14 @@ def evaluate_official(
     if episodes < 1:
         raise GoalsetsError(f"episodes must be 1 or more, got {episodes}.")
     progress = run.load(step)[1]
-    if plan:
-        run.planner(say=say)  # once, before every worker would learn it
+    planner = run.planner(say=say) if plan else None  # before every worker would learn it
     specs = official_specs(run.config.task, episodes)
     results: dict[EpisodeSpec, EpisodeResult] = {}
     start = time.perf_counter()
     for spec, result in roll_out(run.path, step, specs, plan=plan, workers=workers, say=say):
         results[spec] = result
         watch(len(results), len(specs), sum(r.success for r in results.values()))
-    record = _record(run, specs, results) | with_plan(plan)
+    record = _record(run, specs, results) | with_plan(planner)
     record |= {
         "step": progress.step,
         "training_seconds": round(progress.seconds, 2),

@@ -11,7 +11,7 @@ import goalsets
 from goalsets.core import Query
 from goalsets.export.parity import Parity
 from goalsets.policy import TrainedPolicy
-from goalsets.runs.run import Run, is_planned, with_plan
+from goalsets.runs.run import Run, is_planned
 from goalsets.runs.weights import Progress
 from goalsets.runtime.planning import CARD_PLANNER
 
@@ -68,7 +68,7 @@ def _told(record: Mapping[str, Any], progress: Progress) -> list[dict[str, Any]]
     """The rates of an evaluation of these weights, without its episodes."""
     if record.get("step") != progress.step:
         return []
-    plan = with_plan(is_planned(record))
+    plan = {"plan": True} if is_planned(record) else {}
     if record["kind"] == "official":
         return [{"kind": "official", "query": "task", **_rate(record), **plan}]
     return [

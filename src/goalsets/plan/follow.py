@@ -29,6 +29,8 @@ _GRACE = 30
 """… and so many steps more, before another way is looked for."""
 _LOOK = 5
 """Steps between looks at what held, and along a road."""
+_AHEAD = 0.3
+"""The share of a road's reach that is asked for at once: near enough to go straight."""
 _SETTLED = 1.0
 """A part has come to rest where it should when it is within this share of its tolerance, …"""
 _LONG_ENOUGH = 20
@@ -99,7 +101,7 @@ class Follower:
             return following.goals.reference, following.goals.query.mask
         if following.way is not None:
             if following.place is None or following.waited % _LOOK == 0:
-                following.place = following.way.ahead(state, self.planner.reach)
+                following.place = following.way.ahead(state, self.planner.reach * _AHEAD)
             return following.place, step.goals.query.mask
         return step.goals.reference, step.goals.query.mask
 

@@ -41,7 +41,7 @@ def chain_table(results: Results) -> Table | None:
         title="Official success with a chain of questions",
         caption=(
             "The official goals, asked at once and by a chain of questions: one part after "
-            "another, as a planner says that learned from the same data. Success in percent after "
+            "another, as a planner finds in the data that it can be done. Success in percent after "
             "the last step, mean ± standard deviation over seeds; in brackets the 95 % interval, "
             "the wider of that over seeds (bootstrap) and that over episodes (Wilson). The gain is "
             "paired: over the episodes that a run was given both ways. The planner is no part of "

@@ -246,12 +246,12 @@ def read_evaluations(run: Path) -> tuple[list[dict[str, Any]], list[int]]:
     return records, damaged
 
 
-def with_plan(plan: bool) -> dict[str, Any]:
-    """What the record of an evaluation says of chains of questions: nothing where none were asked.
+def with_plan(planner: Planner | None) -> dict[str, Any]:
+    """What the record of an evaluation says of chains of questions, and of the planner's data.
 
-    So records that are older say the same as new ones.
+    Nothing where none were asked: so records that are older say the same as new ones.
     """
-    return {"plan": True} if plan else {}
+    return {"plan": True, "planner_data": planner.data} if planner is not None else {}
 
 
 def is_planned(record: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from goalsets.core.errors import suggest
 from goalsets.plan import Planner
 from goalsets.policy import TrainedPolicy
 from goalsets.runs.planning import kept_planner
-from goalsets.runs.run import Run, is_planned, with_plan
+from goalsets.runs.run import Run, is_planned
 from goalsets.serve.errors import ServeError, invalid
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -84,7 +84,7 @@ class Model:
                     "kind": record.get("kind"),
                     "success": record["success"],
                     "episodes": record.get("num_episodes"),
-                    **with_plan(is_planned(record)),
+                    **({"plan": True} if is_planned(record) else {}),
                 }
                 for record in self.run.evaluations()
                 if record.get("step") == self.step and "success" in record

@@ -65,8 +65,7 @@ def run_suite(  # noqa: PLR0913 - the flags of a command
     outcomes = {} if again else known_outcomes(run, suite, progress.step, plan)
     # Two predicates may ask the same: their episode is one.
     todo = dict.fromkeys(suite.spec(e) for e in asked if _key(e) not in outcomes)
-    if plan and todo:
-        run.planner(say=say)  # once, before every worker would learn it
+    planner = run.planner(say=say) if plan else None  # before every worker would learn it
     start = time.perf_counter()
     done: dict[EpisodeSpec, Outcome] = {}
     for spec, result in roll_out(run.path, step, list(todo), plan=plan, workers=workers, say=say):
@@ -79,7 +78,7 @@ def run_suite(  # noqa: PLR0913 - the flags of a command
         "suite": suite.name,
         "digest": suite.digest,
         "step": progress.step,
-        **with_plan(plan),
+        **with_plan(planner),
         "training_seconds": round(progress.seconds, 2),
         "evaluation_seconds": round(time.perf_counter() - start, 2),
         "by_predicate": {
