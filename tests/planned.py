@@ -1,8 +1,10 @@
-"""A small run on two blocks with a planner: the swap has a plan of three steps, the stack none."""
+"""A small run on two blocks with a planner; a swap has a plan of three steps."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+import numpy as np
 
 from goalsets.data.writer import write_store
 from goalsets.envs.tabletop import record_play
@@ -13,7 +15,7 @@ from goalsets.runs.run import Run
 from tests.evaluate.conftest import make_run
 
 TASK = TASKS["tabletop-double-v0"]
-SWAP, STACK = 4, 5
+SWAP = 4
 
 
 def planned_run(path: Path, name: str = "double") -> Run:
@@ -29,3 +31,10 @@ def planned_run(path: Path, name: str = "double") -> Run:
     train = store.train
     write_planner(Planner.learn(TASK.layout, train.observations, train.offsets), run.path / PLANNER)
     return run
+
+
+def off_the_table(goal: np.ndarray) -> np.ndarray:
+    """A goal with a block where none has ever been: there is no plan, and that takes long."""
+    goal = goal.copy()
+    goal[TASK.layout.group("block0_pos").indices[0]] = 9.0
+    return goal

@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, ImageOps
 from playground_tab import Tab, open_tab
 from playwright.sync_api import FloatRect, ViewportSize
 
@@ -71,7 +71,7 @@ def keep(tab: Tab, name: str, clip: FloatRect | None = None) -> None:
     """Write a picture."""
     tab.page.wait_for_timeout(4_000)
     seen = Image.open(io.BytesIO(tab.page.screenshot(clip=clip))).convert("RGB")
-    seen.save(ASSETS / name, optimize=True)
+    ImageOps.posterize(seen, 6).save(ASSETS / name, optimize=True)  # shades nobody sees
     print(ASSETS / name, (ASSETS / name).stat().st_size // 1000, "kB")
 
 

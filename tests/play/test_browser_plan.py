@@ -49,7 +49,7 @@ def test_a_person_plans(browser: Any, tmp_path: Path) -> None:
         tab.sees("Off: everything is asked for at once.")
         switch(tab).click()
         steps(tab, "▶ 1. block1_pos", "○ 2. block0_pos", "○ 3. block1_pos")
-        tab.sees("About 100 steps in all.")
+        tab.sees(re.compile(r"^About \d+ steps in all\.$"))
         # Reorder: a step that was moved stays chosen.
         tab.page.get_by_text("Change the plan").click()
         tab.choose("Step", re.compile(r"^2\. block0_pos"))
@@ -78,7 +78,7 @@ def test_a_person_plans(browser: Any, tmp_path: Path) -> None:
         steps(tab, "▶ 1. block1_pos", "○ 2. block0_pos", "○ 3. block1_pos")
         # What cannot be planned is said in a sentence.
         tab.page.get_by_text("Choose exactly").click()
-        tab.choose("Official", "5")
+        tab.type("Set", "block0_pos.x=90cm")
         tab.page.locator("[data-plan=missing]").wait_for()
         switch(tab).click()
         tab.sees("Off: everything is asked for at once.")

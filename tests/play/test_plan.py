@@ -16,7 +16,7 @@ from goalsets.play.course import Chain
 from goalsets.play.goal import Goal
 from goalsets.play.setup import Setup, open_setup
 from goalsets.play.show import Show
-from tests.planned import STACK, SWAP, TASK, planned_run
+from tests.planned import SWAP, TASK, off_the_table, planned_run
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_a_plan_is_followed_and_ticked_off(show: Show) -> None:
     assert [step.aside for step in first.plan.steps] == [True, False, False]
     assert marks(show) == ["due", "to come", "to come"]
     told = words.plans(show.views())
-    assert "out of the way" in told
+    assert "on the way" in told
     assert f"About {first.plan.price:.0f} steps in all." in told
     assert first.plan.steps[1].evidence in told
     # The ghost is what is asked for next, not the whole goal.
@@ -141,10 +141,8 @@ def test_a_new_plan_is_made_when_something_is_lost(show: Show) -> None:
 
 
 def test_where_there_is_no_plan_a_sentence_says_why(planned: Setup) -> None:
-    show = Show(planned)
-    show.start(task_id=STACK)
-    show.set_goal(planned.shelf.official(STACK, 0))
-    planning.switch(show, True)
+    show = swap(planned)
+    show.set_goal(Goal.whole(TASK.layout, off_the_table(show.goal.state), "far away"))
     chain = chain_of(show)
     assert not chain.plan.found
     told = words.plans(show.views())

@@ -22,7 +22,7 @@ from goalsets.runs.run import Run
 from goalsets.serve import plans
 from goalsets.serve.client import Client, ClientError
 from goalsets.serve.models import open_models
-from tests.planned import STACK, SWAP, TASK, planned_run
+from tests.planned import SWAP, TASK, off_the_table, planned_run
 from tests.serve.conftest import Server, start
 
 pytestmark = [pytest.mark.full, pytest.mark.xdist_group("serve")]
@@ -88,11 +88,11 @@ def test_a_plan_is_the_planners_own(client: Client, double: Run) -> None:
 
 
 def test_where_there_is_no_plan_a_sentence_says_why(client: Client) -> None:
-    state, goal = begin(STACK)
-    plan = client.plan(state, goal, "task")
+    state, goal = begin(SWAP)
+    plan = client.plan(state, off_the_table(goal), "task")
     assert not plan.found
     assert plan.steps == ()
-    assert plan.missing
+    assert "no move of block0 in the data is like this one" in plan.missing
     assert plan.missing in plan.explain()
 
 
@@ -208,13 +208,13 @@ def test_messages_with_a_plan(planning: Server) -> None:
 
 
 def test_a_plan_that_takes_long_holds_up_nobody(planning: Server, client: Client) -> None:
-    state, goal = begin(STACK)
+    state, goal = begin(SWAP)
     ended = threading.Event()
 
     def plan() -> None:
-        with client.session(goal, "task", plan=True) as session:
-            for _ in range(3):  # half a second each time, and nothing found
-                session.ask(goal)
+        with client.session(off_the_table(goal), "task", plan=True) as session:
+            for _ in range(3):  # a third of a second each time, and nothing found
+                session.ask(plan=True)
                 session.act(state)
         ended.set()
 

@@ -179,7 +179,7 @@ def _plan_step(number: int, step: Step, at: int, own: bool) -> str:
     if own:
         facts[1:] = ["your step"]
     elif step.aside:
-        facts.insert(0, "out of the way")
+        facts.insert(0, "on the way")
     weight = "600" if state == "due" else "400"
     return (
         f"<div data-step='{state}' style='display:flex;margin:.25em 0'>"

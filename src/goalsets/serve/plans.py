@@ -33,7 +33,7 @@ def planner_of(model: Model) -> Planner:
 
 
 def make(model: Model, state: questions.Floats, goals: GoalSet) -> dict[str, Any]:
-    """Make a plan from a state `[D]`, and tell it. It takes up to half a second."""
+    """Make a plan from a state `[D]`, and tell it. It may take a good part of a second."""
     _check_near("observation", state)
     _check_near("goal", goals.reference)
     return tell(planner_of(model).plan(np.asarray(state, np.float32), goals))

@@ -185,7 +185,7 @@ class ServerSession:
             )
         model = question.model
         state = questions.read_states("observation", message.observation, model.layout)
-        # A plan may take half a second, and nobody knows beforehand when one is made.
+        # A plan may take a good part of a second, and nobody knows beforehand when one is made.
         found = (
             question.choose(state)
             if question.course is None
