@@ -1,9 +1,11 @@
 """Take the pictures of the playground that the docs show: docs/assets/play*.png.
 
     python tools/play_pictures.py [RUN]
+    python tools/play_pictures.py --plan RUN
 
-With a run, also that of two panes: the shipped model against the run. Needs Chromium;
-Debian calls the package chromium. A screen and a GPU are not needed.
+With a run, also that of two panes: the shipped model against the run. With --plan, only that of a
+plan: a run on cube-double with a planner swaps its cubes. Needs Chromium; Debian calls the package
+chromium. A screen and a GPU are not needed.
 """
 
 import io
@@ -37,6 +39,27 @@ def main(*others: str) -> None:
         keep(tab, "play-question.png", {"x": 0, "y": 60, "width": 332, "height": 700})
 
 
+def plan(run: str) -> None:
+    """Take the picture of a swap that is planned, when its first step is done."""
+    with open_tab(run, size=SIZE) as tab:
+        choose(tab, "Choose exactly", "Official")
+        choose(tab, "Where it starts, when it stops", "Start of task")
+        tab.page.locator("label", has_text=re.compile("^Plan$")).click()
+        tab.page.locator("[data-step=due]").wait_for()
+        tab.press("Play")
+        tab.page.locator("[data-step=done]").first.wait_for()
+        tab.press("Pause")
+        keep(tab, "play-plan.png")
+
+
+def choose(tab: Tab, folder: str, label: str) -> None:
+    """Choose task 4, the swap, from a list in a folder that is closed."""
+    tab.page.get_by_text(folder).click()
+    tab.page.get_by_role("combobox", name=label, exact=True).click()
+    tab.page.get_by_role("option", name="4", exact=True).click()
+    tab.page.get_by_text(folder).click()
+
+
 def play(tab: Tab) -> None:
     """Play an episode to its end."""
     tab.press("max")
@@ -53,4 +76,7 @@ def keep(tab: Tab, name: str, clip: FloatRect | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if sys.argv[1:2] == ["--plan"]:
+        plan(*sys.argv[2:])
+    else:
+        main(*sys.argv[1:])

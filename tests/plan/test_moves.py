@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from goalsets import Group, StateLayout
+from goalsets.envs.tabletop import record_play
 from goalsets.plan.moves import record_moves
 from goalsets.plan.parts import find_parts
 from tests.plan.worlds import CHEST, TABLE, chest_data, offsets
-from goalsets.envs.tabletop import record_play
 
 LINE = StateLayout(
     dim=2,
@@ -48,7 +48,7 @@ def test_switches_are_told_from_what_slides():
 def test_a_move_goes_from_rest_to_rest_and_counts_the_way_to_it():
     rows = _rows((0, 0, 30), (5, 0, 10), (5, 0, 20), (5, 4, 8), (5, 4, 40))
     ends = np.array([0, len(rows)])
-    parts = [p for p in find_parts(LINE, rows, ends)]
+    parts = find_parts(LINE, rows, ends)
     moves = record_moves(parts, rows, ends)
     assert moves.changed.tolist() == [[True, False], [False, True]]
     assert moves.before[:, :2].tolist() == [[0, 0], [5, 0]]

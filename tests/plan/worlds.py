@@ -78,7 +78,7 @@ def chest_data() -> tuple[np.ndarray, np.ndarray]:
                     rows.append(state)
             elif sort == 2 and not inside:
                 inside = state[3] == 1 and rng.random() < 0.5
-                target = INSIDE + (1, 0) if inside else rng.uniform((2, 0), (4, 5))
+                target = INSIDE + np.array([1, 0]) if inside else rng.uniform((2, 0), (4, 5))
                 for share in np.linspace(0, 1, 11)[1:]:
                     moved = state.copy()
                     moved[4:] = (1 - share) * state[4:] + share * target

@@ -20,7 +20,6 @@ from websockets.sync.client import connect
 from goalsets.runs.run import Run
 from goalsets.serve.client import Client, ClientError
 from goalsets.serve.errors import ServeError
-from goalsets.serve.limits import Limits
 from goalsets.serve.state import Batches
 from tests.serve.conftest import LIMITS, TIGHT, TOKEN, Server, start
 from tests.serve.raw import (
@@ -49,7 +48,7 @@ def post(head: str) -> bytes:
 
 def test_batches_are_refused_at_once_where_too_many_wait() -> None:
     async def scenario() -> tuple[list[int], float]:
-        batches, go = Batches(Limits(waiting_batches=3)), threading.Event()
+        batches, go = Batches(3, "batches"), threading.Event()
         waiting = [
             asyncio.ensure_future(batches.run(lambda i=i: (go.wait(20), i)[1])) for i in range(3)
         ]

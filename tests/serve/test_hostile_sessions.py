@@ -39,6 +39,8 @@ REFUSED = {
     "empty query": json.dumps({**ASK, "query": ""}),
     "tolerance": json.dumps({**ASK, "tolerances": {"eff_pos": "wide"}}),
     "model": json.dumps({**ASK, "model": "no-such-model"}),
+    "no planner": json.dumps({**ASK, "plan": True}),
+    "plan": json.dumps({**ASK, "plan": 1}),
 }
 
 
@@ -126,6 +128,7 @@ messages = st.one_of(
             "query": anything | st.sampled_from(["all", "task", "eff_pos:1cm"]),
             "model": st.sampled_from(["robot", "full"]) | anything,
             "tolerances": anything,
+            "plan": st.booleans() | anything,
             "id": anything,
         },
     ),

@@ -182,7 +182,8 @@ def test_information(server: Server) -> None:
 
     assert json.loads(get("/healthz")) == {"status": "ok"}
     described = json.loads(get("/openapi.json"))
-    paths = {"/v1/act", "/v1/check", "/v1/model", "/v1/models", "/healthz", "/metrics"}
+    asked = {"/v1/act", "/v1/check", "/v1/plan"}
+    paths = {*asked, "/v1/model", "/v1/models", "/healthz", "/metrics"}
     assert set(described["paths"]) == paths
     before, after = ("goalsets_requests_total", get("/metrics")), get("/metrics")
     assert before[0] in before[1]

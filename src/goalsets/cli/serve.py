@@ -21,7 +21,7 @@ def serve(
     step: int | None = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen
 ) -> None:
-    """Serve trained policies: POST /v1/act and /v1/check, and a WebSocket for control loops.
+    """Serve trained policies: POST /v1/act, /v1/check and /v1/plan, and a WebSocket for loops.
 
     The server listens on this machine only, unless told otherwise; on any other address it needs a
     token. GET /v1/models tells what is served, /docs describes the requests, /metrics is for
@@ -58,7 +58,7 @@ def serve(
             config = model.run.config
             print(
                 f"{model.name}: {config.learner}, {config.scheme}, trained on {config.task}, "
-                f"step {model.step:,}"
+                f"step {model.step:,}{', with a planner' if model.planner else ''}"
             )
         run_server(
             models,

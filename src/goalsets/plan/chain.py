@@ -29,14 +29,22 @@ class Step:
     aside: bool
     """Whether it puts something out of the way, where nobody asked for it."""
 
-    def __str__(self) -> str:
-        """Such as `block0 to (0.43, 0.1, 0.02) m: about 88 steps, by 312 moves of the data`."""
-        where = ", ".join(_value(self.goals, term.name) for term in self.goals.query.terms)
-        away = " (on the way)" if self.aside else ""
-        evidence = f"{self.support:,} such moves in the data"
+    @property
+    def asked(self) -> str:
+        """The values that are asked for, in words: `block0_pos = (0.43, 0.1, 0.02) m`."""
+        return ", ".join(_value(self.goals, term.name) for term in self.goals.query.terms)
+
+    @property
+    def evidence(self) -> str:
+        """The data behind it, in words."""
         if self.support == 0:
-            evidence = f"the nearest move in the data is {self.far:.1f} tolerances away"
-        return f"{where}{away}: about {self.steps:.0f} steps; {evidence}"
+            return f"the nearest move in the data is {self.far:.1f} tolerances away"
+        return f"{self.support:,} such moves in the data"
+
+    def __str__(self) -> str:
+        """Such as `block0_pos = (0.4, 0.1, 0.02) m: about 88 steps; 48 such moves in the data`."""
+        away = " (on the way)" if self.aside else ""
+        return f"{self.asked}{away}: about {self.steps:.0f} steps; {self.evidence}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +86,8 @@ def _value(goals: GoalSet, name: str) -> str:
     values: NDArray[np.float64] = np.asarray(goals.reference)[list(group.indices)] / group.scale
     if group.metric == "angle":
         return f"{name} = {np.degrees(np.arctan2(values[1], values[0])):.0f} deg"
-    numbers = ", ".join(f"{value:.3g}" for value in values)
+    # Rounded first: a simulator's nothing is 2e-18, and its minus nothing is none.
+    numbers = ", ".join(f"{round(float(value), 3) + 0.0:.3g}" for value in values)
     text = f"({numbers})" if len(values) > 1 else numbers
     return f"{name} = {text}" + (f" {group.unit}" if group.unit else "")
 

@@ -25,6 +25,8 @@ USUAL = 1024
 """States of the data that say what is usual."""
 REACH = 40
 """Steps from one place of a road map to the next, unless something else is said."""
+_KEPT = 16
+"""Combinations of groups whose evidence is kept at hand; working it out takes milliseconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,10 +122,15 @@ class Planner:
         names = tuple(
             group.name for group in self.layout.groups if wanted.intersection(group.indices)
         )
-        if names not in self._evidence:
+        found = self._evidence.get(names)
+        if found is None:
             parts = [part.only(self._alike(part, names)) or part for part in self.parts]
-            self._evidence[names] = Evidence(parts, self.moves, self.usual)
-        return self._evidence[names]
+            found = Evidence(parts, self.moves, self.usual)
+            # Strangers may ask a server for any of many combinations, and in several threads.
+            for oldest in list(self._evidence)[: 1 - _KEPT]:
+                self._evidence.pop(oldest, None)
+            self._evidence[names] = found
+        return found
 
     def _alike(self, part: Part, names: Sequence[str]) -> list[str]:
         """The groups of a part that are of a kind with one that is asked for."""

@@ -34,6 +34,8 @@ class Reach:
         look: dict[str, Any] = {
             "color": OPEN,
             "opacity": _REACH_OPACITY,
+            # Its front would hide the ghost inside it.
+            "side": "back",
             "cast_shadow": False,
             "receive_shadow": False,
             "visible": False,

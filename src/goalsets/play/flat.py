@@ -11,7 +11,7 @@ from goalsets.core import Query
 from goalsets.play.goal import Goal
 from goalsets.play.handles import Drag, Handle
 from goalsets.play.setup import Setup
-from goalsets.play.world import Frame
+from goalsets.play.world import Floats, Frame
 
 _SIDE = 4.8
 """How much of the table the view from above shows, in observation units; the view from the side
@@ -65,6 +65,7 @@ class FlatScene:
             receive_shadow=False,
         )
         self._goal: Goal | None = None
+        self._handled: Floats | None = None
         self._asked: Query | None = None
         self._frame: Frame | None = None
         self._handles: list[Handle] = []
@@ -83,13 +84,15 @@ class FlatScene:
         self._frame = frame
         self._draw()
 
-    def ghost(self, goal: Goal, query: Query, met: frozenset[str]) -> None:
-        """Draw of the goal what is asked for."""
+    def ghost(self, goal: Goal, query: Query, met: frozenset[str], handled: Floats) -> None:
+        """Draw of a goal what is asked for; handles change the state `handled` `[D]`."""
+        if self._handled is not handled:
+            self._handled = handled
+            for handle in self._handles:
+                handle.put(handled)
         if goal is self._goal and query == self._asked:
             return
         self._goal, self._asked = goal, query
-        for handle in self._handles:
-            handle.put(goal.state)
         self._draw()
 
     def offer(self, name: str | None) -> None:

@@ -10,6 +10,7 @@ from goalsets.play.panels.desk import Desk
 from goalsets.play.panels.episodes import EpisodePanel
 from goalsets.play.panels.goal import GoalPanel, handled_first
 from goalsets.play.panels.insight import InsightPanel
+from goalsets.play.panels.plan import PlanPanel
 from goalsets.play.panels.question import QuestionPanel
 from goalsets.play.panels.run import RunPanel
 from goalsets.play.recording import Recording
@@ -56,6 +57,10 @@ class Page:
         with right.add_tab("Run and watch"):
             with gui.add_folder("3 · Run"):
                 self._run = RunPanel(desk, show.stages[0].world.pushes)
+            self._plan: PlanPanel | None = None
+            if any(checkpoint.planner is not None for checkpoint in desk.setup.checkpoints):
+                with gui.add_folder("Plan"):
+                    self._plan = PlanPanel(desk)
             self._insight = InsightPanel(desk)
             with gui.add_folder("Episodes"):
                 self._episodes = EpisodePanel(desk, film)
@@ -77,6 +82,8 @@ class Page:
             self._question.draw(show)
             self._run.draw(show)
             self._episodes.draw(show)
+            if self._plan is not None:
+                self._plan.draw(show)
             self.draw_numbers(show)
             self.draw_scene(show)
 
@@ -84,12 +91,16 @@ class Page:
         """Draw what changes with every step, but need not be seen with every step."""
         self._insight.draw(show)
         self._episodes.follow(show)
+        if self._plan is not None:
+            self._plan.follow(show)
 
     def draw_scene(self, show: Show) -> None:
         """Draw the moment, on every pane."""
         with self._desk.client.atomic():
+            handled = show.shown_goal.state
             for scene, view in zip(self._scenes, show.views(), strict=True):
-                scene.ghost(show.shown_goal, view.goals.query, view.met)
+                ghost = show.ghost(view)
+                scene.ghost(ghost.goal, ghost.query, ghost.met, handled)
                 scene.show(view.frame)
 
     def complain(self, why: str) -> None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from goalsets.core import GoalSet
+from goalsets.core import GoalSet, Query
+from goalsets.play.course import Chain
 from goalsets.play.goal import Goal
-from goalsets.play.world import Frame
+from goalsets.play.world import Floats, Frame
+
+Chains = Sequence[tuple[int, Chain | None]]
+"""Plans, None where everything was asked at once, and since which step of the episode."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class Recording:
     steps: int = 0
     reached: tuple[int | None, ...] = ()
     """When each stage reached the last goal set."""
+    chains: tuple[Chains, ...] = ()
+    """The plans of each stage; none where it was asked at once."""
 
     def cue(self, step: int, goal: Goal, goals: GoalSet) -> None:
         """Note what is asked from a step on."""
@@ -54,6 +60,12 @@ class Recording:
         step = self.step_at(moment)
         return [cue for cue in self.cues if cue.step <= step or cue is self.cues[0]][-1]
 
+    def chain_at(self, stage: int, moment: int) -> Chain | None:
+        """The plan of a stage at a moment of the takes."""
+        step = self.step_at(moment)
+        found = [chain for since, chain in self.chains[stage] if since <= step]
+        return found[-1] if found else None
+
     def step_at(self, moment: int) -> int:
         """The step of a moment of the takes."""
         return max(self.steps + 1 - self.length, 0) + moment
@@ -67,3 +79,20 @@ class Recording:
         asked = asked if len(asked) <= 28 else f"{asked[:27]}…"
         ends = [f"reached at {r}" if r is not None else "not reached" for r in self.reached]
         return f"#{self.number} {asked}: {' / '.join(ends)}"
+
+
+@dataclass
+class Replay:
+    """A recording that is shown again, at some moment."""
+
+    recording: Recording
+    moment: int = 0
+    curves: dict[tuple[int, Query], Floats] = field(
+        default_factory=dict["tuple[int, Query]", Floats]
+    )
+    """Predicted distances by stage and query, once somebody looked at them."""
+
+    @property
+    def over(self) -> bool:
+        """Whether the last moment is shown."""
+        return self.moment >= self.recording.length - 1

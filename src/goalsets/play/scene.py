@@ -169,6 +169,7 @@ class BodyScene:
         self._ghost = Figure(client.scene, f"/ghost/{pane}", shown, ghost=True)
         self._colours = hand.setup.task.scene.buttons
         self._pose: Floats | None = None
+        self._handled: Floats | None = None
         self._looks: tuple[Query, frozenset[str]] | None = None
         self._handles: list[Handle] = []
         if drag is not None:
@@ -191,8 +192,20 @@ class BodyScene:
         self._live.place(*kinematics(self._hand.model, self._data, frame.pose), self._offset)
         self._paint_buttons(self._live, frame.observation)
 
-    def ghost(self, goal: Goal, query: Query, met: frozenset[str]) -> None:
-        """Draw the goal, in the colours of what is asked and of what is so."""
+    def ghost(self, goal: Goal, query: Query, met: frozenset[str], handled: Floats) -> None:
+        """Draw a goal, in the colours of what is asked and of what is so.
+
+        Args:
+            goal: What is drawn.
+            query: What of it is asked for.
+            met: The requirements that hold.
+            handled: `[D]`, the state that handles change: another than the goal's where a step of a
+                plan is drawn.
+        """
+        if self._handled is None or not np.array_equal(self._handled, handled):
+            self._handled = handled.copy()
+            for handle in self._handles:
+                handle.put(handled)
         if self._looks != (query, met):
             self._ghost.paint(frozenset(term.name for term in query.terms), met)
             self._looks = query, met
@@ -203,8 +216,6 @@ class BodyScene:
         self._pose = goal.state.copy()
         pose = self._hand.setup.shelf.poser.pose(goal.state)
         self._ghost.place(*kinematics(self._hand.model, self._data, pose), self._offset)
-        for handle in self._handles:
-            handle.put(goal.state)
 
     def offer(self, name: str | None) -> None:
         """Show the handle of one thing, or of none."""

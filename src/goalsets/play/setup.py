@@ -20,10 +20,12 @@ from goalsets.core.acting import Policy
 from goalsets.data.store import Store
 from goalsets.envs.tasks import TASKS, Task
 from goalsets.evaluate.ask import check_task, doubts, support
+from goalsets.plan import Planner
 from goalsets.play.goal import Shelf
 from goalsets.play.poser import Poser
 from goalsets.play.question import ReadyMade, ready_made
 from goalsets.runs.config import TrainConfig
+from goalsets.runs.planning import kept_planner
 from goalsets.runs.run import Run
 
 MAX_CHECKPOINTS = 2
@@ -40,6 +42,8 @@ class Checkpoint:
     policy: Policy
     config: TrainConfig
     step: int
+    planner: Planner | None = None
+    """Makes chains of questions; None where the run has none."""
 
     @property
     def unit(self) -> str | None:
@@ -112,7 +116,8 @@ def open_setup(
     checkpoints = []
     for run, name in zip(opened, names, strict=True):
         policy, progress = run.load(step)
-        checkpoints.append(Checkpoint(name, policy, run.config, progress.step))
+        planner = kept_planner(run)
+        checkpoints.append(Checkpoint(name, policy, run.config, progress.step, planner))
     shelf = Shelf(Poser(task), *_bank(opened, store))
     return Setup(task, tuple(checkpoints), shelf, tuple(ready_made(task)), store)
 

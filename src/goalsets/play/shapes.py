@@ -170,6 +170,7 @@ def _colour(model: Any, geom: int) -> Colour:  # noqa: ANN401 - as above
     """As MuJoCo chooses it: the geom's own if it was set, else its material's; plain grounds."""
     if model.geom_type[geom] == _PLANE:
         return _FLOOR
+    geom = _own_colour(model, geom)
     material = int(model.geom_matid[geom])
     if model.geom_bodyid[geom] == 0 and model.geom_type[geom] == _BOX and material >= 0:
         return _WALL
@@ -178,6 +179,15 @@ def _colour(model: Any, geom: int) -> Colour:  # noqa: ANN401 - as above
         rgba = model.mat_rgba[material]
     red, green, blue = (round(255 * float(np.clip(v, 0, 1))) for v in rgba[:3])
     return red, green, blue
+
+
+def _own_colour(model: Any, geom: int) -> int:  # noqa: ANN401 - as above
+    """The geom that has a geom's own colour: the mark of its goal, if there is one.
+
+    Environments of OGBench paint an object paler while it is where they want it.
+    """
+    mark = f"target_{model.geom(geom).name}"
+    return next((g for g in range(model.ngeom) if model.geom(g).name == mark), geom)
 
 
 def _button(model: Any, geom: int) -> int | None:  # noqa: ANN401 - as above

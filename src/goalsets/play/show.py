@@ -10,7 +10,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from goalsets.core import GoalSet, Query
 from goalsets.play.goal import Goal
 from goalsets.play.question import Question
-from goalsets.play.recording import Recording
+from goalsets.play.recording import Recording, Replay
 from goalsets.play.setup import Setup
 from goalsets.play.stage import Stage, View, predict_along
 from goalsets.play.world import Floats, World
@@ -33,21 +33,15 @@ _LAG = 0.25
 Ending = Literal["reached", "time is up"]
 
 
-@dataclass
-class Replay:
-    """A recording that is shown again, at some moment."""
+@dataclass(frozen=True)
+class Ghost:
+    """What the ghost of a pane shows."""
 
-    recording: Recording
-    moment: int = 0
-    curves: dict[tuple[int, Query], Floats] = field(
-        default_factory=dict["tuple[int, Query]", Floats]
-    )
-    """Predicted distances by stage and query, once somebody looked at them."""
-
-    @property
-    def over(self) -> bool:
-        """Whether the last moment is shown."""
-        return self.moment >= self.recording.length - 1
+    goal: Goal
+    query: Query
+    """What of it is asked for."""
+    met: frozenset[str]
+    """The names of the requirements that hold."""
 
 
 class Show:
@@ -68,6 +62,10 @@ class Show:
         self.playing = False
         self.stop_when_reached = True
         self.endless = False
+        self.planning = False
+        """Whether stages that have a planner are asked part by part."""
+        self.draft: tuple[Goal, Query] | None = None
+        """While a person makes a step for the plan of goal and question: those of the plan."""
         self.filter = ""
         """A condition on the held-out states that `another_goal` draws from."""
         self.speed = 1.0
@@ -98,7 +96,7 @@ class Show:
 
     def start(self, task_id: int | None = None, seed: int | None = None) -> None:
         """Start an episode, from the same start unless told otherwise."""
-        self.leave()
+        self.drop_draft()
         self.task_id = self.task_id if task_id is None else task_id
         self.seed = self.seed if seed is None else seed
         self._close_recording()
@@ -109,11 +107,16 @@ class Show:
         self.ask()
 
     def ask(self) -> None:
-        """Put the present goal and question to all stages, also in the middle of an episode."""
+        """Put the present goal and question to all stages, also in the middle of an episode.
+
+        Those of a draft are not put to anybody yet.
+        """
         self.leave()
+        if self.draft is not None:
+            return
         goals = self.goals
         for stage in self.stages:
-            stage.ask(goals)
+            stage.ask(goals, self.planning)
         self._running.cue(self.steps, self.goal, goals)
         self.ending = None
 
@@ -121,6 +124,12 @@ class Show:
         """Take another goal."""
         self.goal = goal
         self.ask()
+
+    def drop_draft(self) -> None:
+        """Go back to the goal and the question of the plan, and to what is live."""
+        self.leave()
+        if self.draft is not None:
+            (self.goal, self.question.query), self.draft = self.draft, None
 
     def another_goal(self) -> None:
         """Take a held-out state at random, of those that the filter lets through."""
@@ -218,8 +227,20 @@ class Show:
             frame = take[min(moment, len(take) - 1)]
             inside = bool(goals.contains(frame.observation))
             at = reached if reached is not None and reached <= step else None
-            found.append(View(stage.checkpoint.name, frame, step, goals, inside, at))
+            chain = recording.chain_at(len(found), moment)
+            found.append(View(stage.checkpoint.name, frame, step, goals, inside, at, chain))
         return found
+
+    def ghost(self, view: View) -> Ghost:
+        """What is drawn of the goal: a draft, the step of a plan that is due, or all of it."""
+        goal, goals = self.shown_goal, view.goals
+        if self.replay is None and self.draft is not None:
+            goals = self.goals
+        elif view.chain is not None and view.chain.goal is not None and not view.inside:
+            assert view.chain.asked is not None
+            goal, goals = view.chain.goal, view.chain.asked
+        terms = goals.violations(view.frame.observation)
+        return Ghost(goal, goals.query, frozenset(t.name for t in terms if bool(t.satisfied)))
 
     def curves(self, queries: Sequence[Query]) -> list[list[Floats]]:
         """Predicted distances `[T]` of what is shown: for each stage, for each query."""
@@ -259,6 +280,7 @@ class Show:
 
     def _fill(self, recording: Recording) -> None:
         recording.close([stage.frames for stage in self.stages], self.steps)
+        recording.chains = tuple(tuple(stage.chains) for stage in self.stages)
         recording.reached = tuple(stage.reached_at for stage in self.stages)
 
     def _close_recording(self) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from goalsets.core import GoalSet, Query, Violation
 from goalsets.evaluate.ask import predict
+from goalsets.play.course import Chain, Course
 from goalsets.play.setup import Checkpoint
 from goalsets.play.world import Floats, Frame, World
 
@@ -30,15 +31,12 @@ class View:
     """Whether the moment's state belongs to the goal set."""
     reached_at: int | None
     """The first step in the goal set since it was asked for."""
+    chain: Chain | None = None
+    """The plan that is followed; None where the question is asked at once."""
 
     def violations(self) -> tuple[Violation, ...]:
         """How each requirement stands."""
         return self.goals.violations(self.frame.observation)
-
-    @property
-    def met(self) -> frozenset[str]:
-        """The names of the requirements that hold."""
-        return frozenset(term.name for term in self.violations() if bool(term.satisfied))
 
 
 class Stage:
@@ -60,6 +58,10 @@ class Stage:
         """Whether the present state belongs to the goal set."""
         self.reached_at: int | None = None
         """The first step in the goal set since it was asked for; latched."""
+        self.course: Course | None = None
+        """The way along a plan; None where the question is asked at once."""
+        self.chains: deque[tuple[int, Chain | None]] = deque(maxlen=MAX_FRAMES)
+        """The plans of the episode, None where it was asked at once, and since which step."""
         self._curves: dict[Query, deque[float]] = {}
         self._rng = np.random.default_rng(0)
         self._memory = checkpoint.policy.reset()
@@ -76,26 +78,45 @@ class Stage:
         self.steps = 0
         self._rng = np.random.default_rng(seed)
         self._memory = self.checkpoint.policy.reset()
+        self.chains.clear()
         self._forget()
 
-    def ask(self, goals: GoalSet) -> None:
-        """Ask something else; what was reached before does not count for it."""
-        self.goals = goals
+    def ask(self, goals: GoalSet, plan: bool = False) -> None:
+        """Ask something else; what was reached before does not count for it.
+
+        Args:
+            goals: What is asked.
+            plan: Whether by a plan, if there is a planner.
+        """
+        self.goals, self.course = goals, None
         self._forget()
+        planner = self.checkpoint.planner
+        if plan and planner is not None:
+            memory = self.checkpoint.policy.reset()
+            self.course = Course(planner, self.world.observation, goals, memory)
+        elif self.chains:
+            self.chains.append((self.steps, None))
 
     def step(self) -> None:
         """Let the policy act once, and judge what came of it."""
         assert self.goals is not None
-        seen = self.world.observation
-        act = self.checkpoint.policy.act
-        self.world.step(
-            act(seen, self.goals.reference, self.goals.query, rng=self._rng, memory=self._memory)
-        )
+        self.world.step(self._act(self.goals))
         self.steps += 1
         self.frames.append(self.world.frame())
         self._judge()
         for query, curve in self._curves.items():
             curve.extend(predict_along(self.checkpoint, [self.frames[-1]], self.goals, query))
+
+    def _act(self, goals: GoalSet) -> Floats:
+        seen, act = self.world.observation, self.checkpoint.policy.act
+        if self.course is None:
+            return act(seen, goals.reference, goals.query, rng=self._rng, memory=self._memory)
+        reference, mask = self.course.question(seen)
+        action = act(seen, reference, mask, rng=self._rng, memory=self.course.memory)
+        chain = self.course.chain()
+        if not self.chains or self.chains[-1][1] is not chain:
+            self.chains.append((self.steps, chain))
+        return action
 
     def push(self, rng: np.random.Generator) -> None:
         """Disturb the world; that is part of the episode."""
@@ -104,8 +125,15 @@ class Stage:
     def view(self) -> View:
         """What there is to see now."""
         assert self.goals is not None
-        name = self.checkpoint.name
-        return View(name, self.frames[-1], self.steps, self.goals, self.inside, self.reached_at)
+        return View(
+            self.checkpoint.name,
+            self.frames[-1],
+            self.steps,
+            self.goals,
+            self.inside,
+            self.reached_at,
+            self.course.chain() if self.course else None,
+        )
 
     def curve(self, query: Query) -> np.ndarray:
         """Predicted distances `[T + 1]` of the episode so far, under any query; kept up to date."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from goalsets.core import Group, StateLayout, Violation
 from goalsets.evaluate.conditions import part_names
+from goalsets.plan import Step
 from goalsets.play.goal import FOLLOWS, Goal
 from goalsets.play.setup import Setup, Support
 from goalsets.play.stage import View
@@ -132,6 +133,68 @@ def support(found: Support | None) -> str:
         for text in found.warnings
     )
     return _plain(f"{escape(found.text)}{warnings}")
+
+
+_MARKS = {"done": ("✓", _GREEN), "due": ("▶", _AMBER), "to come": ("○", _GREY)}
+
+
+def plans(views: Sequence[View]) -> str:
+    """The plans: which steps are done, which is due and which are to come."""
+    told = "".join(_one_plan(view, len(views) > 1) for view in views)
+    return _plain(told)
+
+
+def _one_plan(view: View, named: bool) -> str:
+    head = f"<div style='margin-top:.4em'><b>{escape(view.name)}</b></div>" if named else ""
+    chain = view.chain
+    if chain is None:
+        return head + _grey("This run has no planner: it is asked for everything at once.")
+    plan = chain.plan
+    if not plan.found:
+        why = plan.missing.rstrip(".")
+        return (
+            f"{head}<div data-plan='missing' style='color:{_AMBER}'>No plan: {escape(why)}. "
+            "Everything is asked for at once.</div>"
+        )
+    if not plan.steps:
+        holds = "The question holds already: there is nothing to plan."
+        return head + _grey(holds if view.inside else "No step is left: everything is asked for.")
+    at = len(plan.steps) if view.inside else chain.at
+    steps = [_plan_step(n, step, at, n in chain.own) for n, step in enumerate(plan.steps)]
+    end = f"About {_count(plan.price)} steps in all."
+    if at == len(plan.steps) and not view.inside:
+        end = "All steps are done. Now everything is asked for at once."
+    if chain.plans > 1:
+        end += (
+            f" This is plan {chain.plans}: a new one is made when something is lost or a step "
+            "takes too long."
+        )
+    return head + "".join(steps) + _grey(end)
+
+
+def _plan_step(number: int, step: Step, at: int, own: bool) -> str:
+    state = "done" if number < at else "due" if number == at else "to come"
+    mark, colour = _MARKS[state]
+    facts = [f"about {_count(step.steps)} steps", step.evidence]
+    if own:
+        facts[1:] = ["your step"]
+    elif step.aside:
+        facts.insert(0, "out of the way")
+    weight = "600" if state == "due" else "400"
+    return (
+        f"<div data-step='{state}' style='display:flex;margin:.25em 0'>"
+        f"<div style='width:1.4em;flex:none;color:{colour}'>{mark}</div>"
+        f"<div><span style='font-weight:{weight}'>{number + 1}. {escape(step.asked)}</span><br>"
+        f"<span style='color:{_GREY}'>{escape(' · '.join(facts))}</span></div></div>"
+    )
+
+
+def _count(steps: float) -> str:
+    return f"{steps:,.0f}" if np.isfinite(steps) else "unknown"
+
+
+def _grey(text: str) -> str:
+    return f"<div style='color:{_GREY}'>{escape(text)}</div>"
 
 
 def _distance_cell(group: Group, term: Violation) -> str:

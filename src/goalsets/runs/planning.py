@@ -59,6 +59,12 @@ def planner_of(
     return _told(planner, data.path, run, say)
 
 
+def kept_planner(run: Run) -> Planner | None:
+    """The planner in a run's directory; None where there is none. Nothing is learned."""
+    path = run.path / PLANNER
+    return _read(path, run) if path.exists() else None
+
+
 def learn_planner(
     layout: StateLayout, store: Store, say: Callable[[str], None] = silence
 ) -> Planner:

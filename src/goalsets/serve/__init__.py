@@ -2,6 +2,7 @@
 
     models.py     which policies are served, and what people may know of them
     questions.py  from what came over the wire to arrays, and to answers
+    plans.py      chains of questions: made, followed and told
     schema.py     the wire format; wording.py and errors.py: how a refusal reads
     limits.py     how much of everything there may be
     state.py      what is under way
@@ -13,7 +14,8 @@
     connections.py  connections that cannot be held open for nothing
     server.py     the process: an address, signals, an orderly end
     client.py     the other side, which needs neither torch nor FastAPI: requests, and in
-                  client_session.py control loops; client_words.py is what both say and hear
+                  client_session.py control loops; client_plan.py plans; client_words.py is what all
+                  of them say and hear
 
 Nothing is imported here: a robot that uses the client should not pay for the server.
 """

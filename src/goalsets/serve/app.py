@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 import goalsets
 from goalsets.core import GoalSet, GoalsetsError
-from goalsets.serve import questions
+from goalsets.serve import plans, questions
 from goalsets.serve.door import Application, Door, encode
 from goalsets.serve.errors import ServeError, as_serve_error, error_body, explain
 from goalsets.serve.metrics import CONTENT_TYPE
@@ -27,6 +27,8 @@ from goalsets.serve.schema import (
     Health,
     ModelCard,
     ModelList,
+    PlanRequest,
+    PlanResponse,
 )
 from goalsets.serve.session import ServerSession
 from goalsets.serve.state import State
@@ -76,6 +78,7 @@ async def _lifespan(state: State) -> AsyncIterator[None]:
     yield
     watch.cancel()
     state.batches.close()
+    state.plans.close()
 
 
 def _add_information(app: FastAPI, state: State) -> None:
@@ -157,6 +160,22 @@ def _add_questions(app: FastAPI, state: State) -> None:
             else await state.batches.run(lambda: questions.check(states, goals))
         )
         return _json({"model": model.name, "query": str(goals.query), **found})
+
+    @app.post("/v1/plan", response_model=PlanResponse, responses=_REFUSALS)
+    async def plan(request: PlanRequest) -> Response:
+        """Make a plan: the questions that lead from a state to a goal set, one after another."""
+        model = state.models.find(request.model)
+        plans.planner_of(model)
+        query = model.query(request.query)
+        observation = questions.read_states("observation", request.observation, model.layout)
+        goal = questions.read_goal(request.goal, query, model)
+        questions.check_one_goal(goal)
+        goals = GoalSet(goal, query, request.tolerances)
+        found = await state.batches.run(lambda: plans.make(model, observation, goals))
+        doubts = questions.say_doubts(model, query)
+        return _json(
+            {"model": model.name, "query": str(goals.query), "plan": found, "doubts": doubts}
+        )
 
 
 def _add_errors(app: FastAPI) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from goalsets.core import GoalsetsError, StateLayout, layout_from_dict
+from goalsets.serve.client_plan import ClientPlan, ClientStep, read_plan
 from goalsets.serve.client_session import ClientSession
 from goalsets.serve.client_words import (
     ClientError,
@@ -28,7 +29,7 @@ from goalsets.serve.client_words import (
     unreachable,
 )
 
-__all__ = ["Checked", "Client", "ClientError", "ClientSession"]
+__all__ = ["Checked", "Client", "ClientError", "ClientPlan", "ClientSession", "ClientStep"]
 
 
 class Checked(NamedTuple):
@@ -102,20 +103,45 @@ class Client(AbstractContextManager):
         answer = self._ask("/v1/check", asked, goal, query)
         return Checked(answer["contains"], answer["terms"])
 
+    def plan(
+        self,
+        observation: ArrayLike,
+        goal: Goal,
+        query: str,
+        tolerances: Tolerances | None = None,
+    ) -> ClientPlan:
+        """Have a plan made: the questions that lead from a state to a goal set."""
+        asked = {
+            "observation": plain(observation),
+            "tolerances": dict(tolerances) if tolerances else None,
+        }
+        return read_plan(self._ask("/v1/plan", asked, goal, query)["plan"])
+
     def session(
         self,
         goal: Goal,
         query: str,
         tolerances: Tolerances | None = None,
         distance: bool = False,
+        plan: bool = False,
     ) -> ClientSession:
-        """Open a control loop; close it, or use it in a `with` block."""
+        """Open a control loop; close it, or use it in a `with` block.
+
+        Args:
+            goal: A whole state, or groups by name.
+            query: Which coordinates define success.
+            tolerances: Over those of the query and the layout.
+            distance: Whether to predict the distance, too.
+            plan: Whether to ask one part after another, by a plan.
+        """
         scheme = "wss" if self._url.scheme == "https" else "ws"
         session = ClientSession(
             f"{scheme}://{self._url.netloc}/v1/session", self._headers, self._timeout
         )
         try:
-            session.ask(goal, query, tolerances, distance=distance, model=self._model)
+            session.ask(
+                goal, query, tolerances, distance=distance, model=self._model, plan=plan or None
+            )
         except BaseException:
             session.close()
             raise

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from goalsets.core import GoalsetsError
+from goalsets.serve.client_plan import ClientPlan, read_plan
 from goalsets.serve.client_words import (
     ClientError,
     Floats,
@@ -61,6 +62,10 @@ class ClientSession(AbstractContextManager):
         """Whether the last observation lies in the goal set; None where that cannot be judged."""
         self.distance: float | None = None
         """The predicted distance at the last observation, where it was asked for."""
+        self.plan: ClientPlan | None = None
+        """The plan that is followed; None before the first action, and where none was asked for."""
+        self.plan_changed = False
+        """Whether the last answer brought news of it: it was made, made anew, or a step is done."""
         self.draining = False
         """Whether the server has announced its end."""
 
@@ -72,23 +77,37 @@ class ClientSession(AbstractContextManager):
         *,
         distance: bool | None = None,
         model: str | None = None,
+        plan: bool | None = None,
     ) -> None:
-        """Ask, or change what is asked; what is left out stays as it was."""
+        """Ask, or change what is asked; what is left out stays as it was.
+
+        Args:
+            goal: A whole state, or groups by name.
+            query: Which coordinates define success.
+            tolerances: Over those of the query and the layout.
+            distance: Whether to predict the distance, too.
+            model: Which model, where the server has several.
+            plan: Whether to ask one part after another, by a plan.
+        """
         message: dict[str, Any] = {"type": "ask"}
         if goal is not None:
             message["goal"] = plain_goal(goal)
         if tolerances is not None:
             message["tolerances"] = dict(tolerances)
-        given = {"query": query, "distance": distance, "model": model}
+        given = {"query": query, "distance": distance, "model": model, "plan": plan}
         message.update({name: value for name, value in given.items() if value is not None})
         answer = self._exchange(message)
         self.query, self.doubts = answer["query"], answer["doubts"]
-        self.reached = self.distance = None
+        self.reached = self.distance = self.plan = None
+        self.plan_changed = False
 
     def act(self, observation: ArrayLike) -> Floats:
-        """Tell what is observed, and get the action `[A]`; then see `reached` and `distance`."""
+        """Tell what is observed, and get the action `[A]`; then see `reached` and the others."""
         answer = self._exchange({"type": "observe", "observation": plain(observation)})
         self.reached, self.distance = answer["reached"], answer.get("distance")
+        self.plan_changed = "plan" in answer
+        if self.plan_changed:
+            self.plan = read_plan(answer["plan"])
         return np.asarray(answer["action"], dtype=np.float32)
 
     def close(self) -> None:

@@ -21,7 +21,7 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 ALWAYS_OPEN = (*OPEN_PATHS, "/metrics")
 """What is answered even when there is no room: those who watch the server ask for it."""
 _COUNTED = frozenset(
-    (*ALWAYS_OPEN, "/v1/act", "/v1/check", "/v1/model", "/v1/models", "/v1/session")
+    (*ALWAYS_OPEN, "/v1/act", "/v1/check", "/v1/model", "/v1/models", "/v1/plan", "/v1/session")
 )
 _PATIENCE = 4
 """A body that is too long is read this many times beyond its bound before the answer: a client that

@@ -11,7 +11,9 @@ from typing import Any
 
 from goalsets.core import GoalsetsError, Query, StateLayout, layout_to_dict
 from goalsets.core.errors import suggest
+from goalsets.plan import Planner
 from goalsets.policy import TrainedPolicy
+from goalsets.runs.planning import kept_planner
 from goalsets.runs.run import Run, is_planned
 from goalsets.serve.errors import ServeError, invalid
 
@@ -30,6 +32,8 @@ class Model:
     step: int
     seconds: float
     """Of training."""
+    planner: Planner | None = None
+    """Makes chains of questions; None where the run has none."""
 
     @property
     def layout(self) -> StateLayout:
@@ -60,6 +64,7 @@ class Model:
             "action_dim": len(self.run.frame.normaliser.action_mean),
             "horizon": self.run.frame.horizon,
             "distance": self.policy.distance_unit,
+            "plans": self.planner is not None,
             "layout": layout_to_dict(layout),
             "vocabulary": list(layout.vocabulary),
             "questions": {**named, **layout.aliases},
@@ -143,7 +148,7 @@ def _open(word: str, step: int | None) -> Model:
         )
     run = Run.open(path)
     policy, progress = run.load(step)
-    return Model(name, run, policy, progress.step, progress.seconds)
+    return Model(name, run, policy, progress.step, progress.seconds, kept_planner(run))
 
 
 def _split(word: str) -> tuple[str, str]:

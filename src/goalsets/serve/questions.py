@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from goalsets.core import GoalSet, Group, Query, StateLayout
 from goalsets.core.acting import Memory
@@ -132,19 +132,47 @@ def act(
     memory: Memory | None = None,
 ) -> tuple[NDArray[np.float32], Any]:
     """Choose actions `[A]` or `[B, A]`, and predict distances if they are wanted."""
-    if distance and model.policy.distance_unit is None:
-        raise invalid(f"{model.run.config.learner} learns no distance: ask without it.")
+    if distance:
+        check_distance(model)
     _check_pairs(observation, goal)
     # A mask, not the query: a policy remembers every query it is asked, and strangers ask here.
+    actions = choose(model, observation, goal, query.mask, memory)
+    return actions, predict(model, observation, goal, query.mask) if distance else None
+
+
+def check_distance(model: Model) -> None:
+    """Raise an error if a model learns no distance."""
+    if model.policy.distance_unit is None:
+        raise invalid(f"{model.run.config.learner} learns no distance: ask without it.")
+
+
+def choose(
+    model: Model, observation: Floats, goal: ArrayLike, mask: Masks, memory: Memory | None
+) -> NDArray[np.float32]:
+    """Choose actions `[A]` or `[B, A]` for what a mask `[D]` asks for."""
     with np.errstate(over="ignore", invalid="ignore"):
-        actions = model.policy.act(observation, goal, query.mask, memory=memory)
-        far = model.policy.distance(observation, goal, query.mask) if distance else None
-    if not np.isfinite(actions).all() or (far is not None and not np.isfinite(far).all()):
+        return _finite(model.policy.act(observation, goal, mask, memory=memory))
+
+
+def predict(model: Model, observation: Floats, goal: Floats, mask: Masks) -> NDArray[np.float32]:
+    """Predict distances `[]` or `[B]` under what a mask `[D]` asks for."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _finite(model.policy.distance(observation, goal, mask))
+
+
+def _finite(answer: NDArray[np.float32]) -> NDArray[np.float32]:
+    if not np.isfinite(answer).all():
         raise invalid(
             "the policy's answer is not finite: the observation or the goal is so far from "
             "anything it was trained on that its arithmetic overflows."
         )
-    return actions, far
+    return answer
+
+
+def check_one_goal(goal: Floats) -> None:
+    """Raise an error where a batch of goals came."""
+    if goal.ndim != 1:
+        raise invalid("there is one goal at a time here, not a batch.")
 
 
 def check(states: Floats, goals: GoalSet) -> dict[str, Any]:

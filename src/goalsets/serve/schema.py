@@ -114,6 +114,64 @@ class CheckResponse(BaseModel):
     terms: list[Term]
 
 
+class PlanRequest(Message):
+    """Which questions lead from a state to a goal set, one after another."""
+
+    model: ModelName = None
+    observation: State
+    goal: Goal
+    query: QueryText
+    tolerances: Tolerances | None = None
+
+
+class PlannedStep(BaseModel):
+    """One question of a plan."""
+
+    words: str
+    """For people."""
+    query: str
+    values: dict[str, list[float]]
+    """What is asked for: by name of each term, in observation units."""
+    parts: list[str]
+    """What it moves."""
+    price: float | None
+    """Steps that it should take; null where no way is known."""
+    support: int
+    """How many recorded moves are like it; large numbers are not counted to the end."""
+    far: float | None
+    """How many tolerances the nearest recorded move is away."""
+    aside: bool
+    """Whether it puts something out of the way, where nobody asked for it."""
+
+
+class ToldPlan(BaseModel):
+    """A chain of questions, and how far along it somebody is."""
+
+    found: bool
+    missing: str | None
+    """Why there is no chain; null where there is one."""
+    steps: list[PlannedStep]
+    """In order; empty where everything holds already, and where no chain was found."""
+    price: float | None
+    """Steps that all of it should take."""
+    due: int | None
+    """Which step is due, counted from 0; null where none is, and the whole question is asked."""
+    plans: int
+    """How many plans were made for this question so far."""
+    text: str
+    """The plan in words, over several lines."""
+
+
+class PlanResponse(BaseModel):
+    """A plan from one state."""
+
+    model: str
+    query: str
+    plan: ToldPlan
+    doubts: list[str] = []
+    """What somebody should know before they trust the answer."""
+
+
 class ModelCard(BaseModel):
     """What a served policy is, can be asked, and has shown."""
 
@@ -129,6 +187,8 @@ class ModelCard(BaseModel):
     horizon: int
     distance: str | None
     """What predicted distances count; null where the learner has none."""
+    plans: bool
+    """Whether it can be asked with a plan."""
     layout: dict[str, Any]
     vocabulary: list[str]
     """Every name that a query may use."""
@@ -175,6 +235,8 @@ class Ask(Message):
     query: QueryText | None = None
     tolerances: Tolerances | None = None
     distance: Annotated[bool, Field(strict=True)] | None = None
+    plan: Annotated[bool, Field(strict=True)] | None = None
+    """Whether to ask one part after another, by a plan; answers then tell it when it changes."""
 
 
 class Observe(Message):

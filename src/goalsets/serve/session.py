@@ -10,6 +10,9 @@ time:
     > {"type": "ask", "query": "eff_pos"}            the goal stays
     < {"type": "error", "error": {...}}              where a message cannot be answered
 
+A question with `"plan": true` is asked part by part; the answer to an observation then has the plan
+with it whenever that was made, made anew, or a step of it is done.
+
 An error leaves the question as it was and the session open: one bad reading of a sensor must not
 end an episode. What is no message of this protocol at all ends the session with a reason.
 """
@@ -20,9 +23,11 @@ import asyncio
 import contextlib
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from fastapi import WebSocket, WebSocketDisconnect
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from goalsets.core import GoalSet, GoalsetsError, Query
@@ -31,6 +36,7 @@ from goalsets.serve import questions
 from goalsets.serve.door import encode
 from goalsets.serve.errors import ServeError, as_serve_error, error_body, explain, invalid
 from goalsets.serve.models import Model
+from goalsets.serve.plans import Course
 from goalsets.serve.schema import SESSION_MESSAGE, Ask, Observe
 from goalsets.serve.state import State
 
@@ -64,6 +70,33 @@ class OpenQuestion:
     doubts: tuple[str, ...]
     memory: Memory | None
     """What the policy remembers since the question was asked."""
+    course: Course | None = None
+    """Its way along a plan; None where the question is asked at once."""
+
+    def choose(self, state: questions.Floats) -> Chosen:
+        """Choose in a state `[D]`."""
+        start = time.perf_counter()
+        plan = None
+        if self.course is not None:
+            action, plan = self.course.act(state)
+        else:
+            action = questions.choose(self.model, state, self.goal, self.query.mask, self.memory)
+        far = None
+        if self.distance:
+            far = float(questions.predict(self.model, state, self.goal, self.query.mask))
+        return Chosen(action, far, plan, time.perf_counter() - start)
+
+
+class Chosen(NamedTuple):
+    """What was chosen in a state."""
+
+    action: NDArray[np.float32]
+    """`[A]`."""
+    distance: float | None
+    plan: dict[str, Any] | None
+    """The plan, where there is news of it."""
+    seconds: float
+    """What it took."""
 
 
 class ServerSession:
@@ -103,7 +136,7 @@ class ServerSession:
             text = event.get("text")
             if text is None:
                 raise ProtocolError(1003, "messages are JSON text, not bytes")
-            await self._socket.send_text(encode(self._answer(text)).decode("ascii"))
+            await self._socket.send_text(encode(await self._answer(text)).decode("ascii"))
             if self._errors >= self._state.limits.errors_in_a_row:
                 raise ProtocolError(1008, f"{self._errors} messages in a row had no answer")
 
@@ -125,11 +158,14 @@ class ServerSession:
                 encode({"type": "draining", "seconds": seconds}).decode("ascii")
             )
 
-    def _answer(self, text: str) -> dict[str, Any]:
+    async def _answer(self, text: str) -> dict[str, Any]:
         message: Ask | Observe | None = None
         try:
             message = _read(text)
-            answer = self._act(message) if isinstance(message, Observe) else self._ask(message)
+            if isinstance(message, Observe):
+                answer = await self._act(message)
+            else:
+                answer = self._ask(message)
         except GoalsetsError as error:
             self._errors += 1
             self._state.metrics.count_message("refused")
@@ -141,7 +177,7 @@ class ServerSession:
             answer["id"] = message.id
         return answer
 
-    def _act(self, message: Observe) -> dict[str, Any]:
+    async def _act(self, message: Observe) -> dict[str, Any]:
         question = self._question
         if question is None:
             raise ServeError(
@@ -149,17 +185,24 @@ class ServerSession:
             )
         model = question.model
         state = questions.read_states("observation", message.observation, model.layout)
-        start = time.perf_counter()
-        action, far = questions.act(
-            model, state, question.goal, question.query, question.distance, question.memory
+        # A plan may take half a second, and nobody knows beforehand when one is made.
+        found = (
+            question.choose(state)
+            if question.course is None
+            else await self._state.plans.run(lambda: question.choose(state))
         )
-        seconds = time.perf_counter() - start
-        self._state.metrics.count_actions(model.name, "session", 1, seconds)
-        answer: dict[str, Any] = {"type": "act", "action": action.tolist(), "reached": None}
+        self._state.metrics.count_actions(model.name, "session", 1, found.seconds)
+        answer: dict[str, Any] = {
+            "type": "act",
+            "action": found.action.tolist(),
+            "reached": None,
+        }
         if question.goals is not None:
             answer["reached"] = bool(question.goals.contains(state))
-        if far is not None:
-            answer["distance"] = float(far)
+        if found.distance is not None:
+            answer["distance"] = found.distance
+        if found.plan is not None:
+            answer["plan"] = found.plan
         return answer
 
     def _ask(self, message: Ask) -> dict[str, Any]:
@@ -186,21 +229,26 @@ class ServerSession:
         assert told is not None
         # Read again under every new query: a goal by names may leave open what is asked now.
         goal = questions.read_goal(told, query, model)
-        if goal.ndim != 1:
-            raise invalid("a session has one goal at a time, not a batch.")
+        questions.check_one_goal(goal)
         if message.tolerances:
             query = query.with_tolerances(message.tolerances)
         distance = message.distance if message.distance is not None else bool(old and old.distance)
-        if distance and model.policy.distance_unit is None:
-            raise invalid(f"{model.run.config.learner} learns no distance: ask without it.")
+        if distance:
+            questions.check_distance(model)
+        plan = message.plan if message.plan is not None else bool(old and old.course)
         doubts = questions.say_doubts(model, query)
         try:
             goals = GoalSet(goal, query)
         except GoalsetsError as error:
+            if plan:
+                raise invalid(f"a plan needs to know when a step is done: {error}") from None
             goals = None
             doubts = [*doubts, f"whether the goal is reached cannot be judged: {error}"]
         memory = model.policy.reset()
-        return OpenQuestion(model, told, goal, query, goals, distance, tuple(doubts), memory)
+        course = Course(model, goals) if plan and goals is not None else None
+        return OpenQuestion(
+            model, told, goal, query, goals, distance, tuple(doubts), memory, course
+        )
 
 
 def _read(text: str) -> Ask | Observe:

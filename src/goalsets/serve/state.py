@@ -34,7 +34,9 @@ class State:
         """Of those, the ones whose body is that of a batch."""
         self.draining = False
         """Whether the server is coming to its end and takes no new work."""
-        self.batches = Batches(limits)
+        self.batches = Batches(limits.waiting_batches, "batches")
+        # A session has one message answered at a time: none of them is ever refused here.
+        self.plans = Batches(limits.sessions, "plans")
         for name, what, read in (
             ("sessions", "Sessions open.", lambda: len(self.sessions)),
             ("requests_under_way", "Requests under way.", lambda: self.requests),
@@ -77,17 +79,21 @@ class State:
 
 
 class Batches:
-    """Batches are computed one after another in a thread of their own.
+    """What takes long is computed one after another in a thread of its own.
 
     One action takes less time than handing it to another thread would, so single states are
-    answered where they arrive. A batch takes many times as long, and must not hold up the loops of
-    others meanwhile.
+    answered where they arrive. A batch takes many times as long, and so does a plan; they must not
+    hold up the loops of others meanwhile.
+
+    Args:
+        most: How many may wait.
+        name: Of the thread.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, most: int, name: str) -> None:
         """Start no thread before it is needed."""
-        self._most = limits.waiting_batches
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="batches")
+        self._most = most
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
         self.waiting = 0
         """Those that wait, and the one that is computed."""
 
