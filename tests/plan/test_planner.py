@@ -72,12 +72,6 @@ def test_the_lower_block_of_a_stack_comes_first(lower):
     assert [name for name, _ in _chain(start, goal)] == [f"block{lower}", f"block{1 - lower}"]
 
 
-def test_what_lies_on_top_is_moved_before_what_lies_below():
-    start = _table((0, 0, FLOOR), (0, 0, UPON))
-    goal = _table((1, -1, FLOOR), (0.5, 1, FLOOR))
-    assert [name for name, _ in _chain(start, goal)] == ["block1", "block0"]
-
-
 def test_a_place_that_another_block_takes_is_cleared_though_nobody_asked_for_that():
     start = _table((0, -1, FLOOR), (0, 1, FLOOR))
     goal = _table((0, 1, FLOOR), (0, 1, FLOOR))

@@ -27,6 +27,8 @@ LIMIT = 2.0
 """A move whose nearest recorded one is farther than this, in tolerances, is refused."""
 _ALIKE = 48
 """Recorded moves that a move is compared with."""
+_WITNESSES = 3
+"""How many recorded moves must be near: one alone may be an accident."""
 _ENOUGH = 8
 """With fewer, nothing is said about circumstances."""
 _NEAR = 2.0
@@ -61,6 +63,21 @@ class Judgement:
         return (self.far <= LIMIT) & (self.against < 0)
 
 
+@dataclass(frozen=True)
+class Compared:
+    """C moves of one part beside recorded ones; see `Judgement`."""
+
+    steps: Floats
+    far: Floats
+    support: Places
+    like: Places
+    """`[C, k]`, the numbers of the recorded moves that are most like each."""
+
+    def judged(self, against: Places) -> Judgement:
+        """With what the circumstances say."""
+        return Judgement(self.steps, self.far, self.support, against)
+
+
 class Evidence:
     """Judges moves of settling parts and of switches.
 
@@ -88,31 +105,49 @@ class Evidence:
 
     def judge(self, place: int, state: Floats, targets: Floats) -> Judgement:
         """Judge moves of one part from a state `[D]` to targets `[C, D]`."""
+        compared = self.compare(place, state, targets)
+        found = np.full(len(targets), -1)
+        for other in self.circumstances(place):
+            odd = self.is_odd(place, compared.like, other, state)
+            found = np.where((found < 0) & odd, other, found)
+        return compared.judged(found)
+
+    def compare(self, place: int, state: Floats, targets: Floats) -> Compared:
+        """Compare moves with recorded ones, whatever the circumstances were."""
         table = self._table(place)
         count = len(targets)
         if table is None:
             nothing = np.full(count, np.inf, np.float32)
-            return Judgement(nothing, nothing, np.zeros(count, np.int64), np.full(count, -1))
+            none = np.zeros((count, 0), np.int64)
+            return Compared(nothing, nothing, np.zeros(count, np.int64), none)
         part = self.parts[place]
         others = np.stack([state[place_of(self.parts[o])] for o in self.alike(place)] or [_NOBODY])
-        left, _ = table.leave.query(features(part, state[None], others))
+        left, _ = table.like(features(part, state[None], others), table.leave)
         apart, like = table.like(features(part, targets, others))
-        far = np.maximum(apart[:, 0], left[0]).astype(np.float32)
+        far = np.maximum(_not_by_chance(apart), _not_by_chance(left)[0]).astype(np.float32)
         steps = table.steps[like[:, :16]].mean(1)
-        support = (apart <= 1.0).sum(1)
-        return Judgement(steps, far, support, self._against(table.past, like, place, state))
+        return Compared(steps, far, (apart <= 1.0).sum(1), like)
 
-    def _against(self, past: _Past, like: Places, place: int, state: Floats) -> Places:
-        """For each row of like moves, the first part whose state they never saw, or −1."""
-        found = np.full(len(like), -1)
-        if like.shape[1] < _ENOUGH:
-            return found
+    def circumstances(self, place: int) -> list[int]:
+        """The parts whose state may forbid a move of a part."""
         skipped = {place, *self.alike(place)}
-        for other in range(len(self.parts)):
-            if other not in skipped:
-                odd = self._is_odd(past, like, other, state)
-                found = np.where((found < 0) & odd, other, found)
-        return found
+        return [other for other in range(len(self.parts)) if other not in skipped]
+
+    def is_odd(self, place: int, like: Places, other: int, state: Floats) -> NDArray[np.bool_]:
+        """Whether another part stands as it never did in the moves that are like, `bool[C]`."""
+        table = self._table(place)
+        if table is None or like.shape[1] < _ENOUGH:
+            return np.zeros(len(like), np.bool_)
+        return self._is_odd(table.past, like, other, state)
+
+    def touch(self, place: int, other: int, state: Floats, others: Floats) -> bool:
+        """Whether a part as it is in one state is near another part as that is in another."""
+        part = self.parts[place]
+        if part.place is None:
+            return False
+        columns, tolerance = part.place
+        apart = np.linalg.norm(state[columns] - others[place_of(self.parts[other])])
+        return bool(apart < _NEAR * tolerance)
 
     def _is_odd(self, past: _Past, like: Places, other: int, state: Floats) -> NDArray[np.bool_]:
         """Whether a part stands as it never did in like moves `[C, k]`: `bool[C]`."""
@@ -182,15 +217,12 @@ class Evidence:
             if len(members) >= least
         )
 
-    def against_jump(self, jump: Jump, state: Floats) -> int:
-        """The part whose state forbids a jump, or −1."""
+    def forbids(self, jump: Jump, other: int, state: Floats) -> bool:
+        """Whether the state of a part forbids a jump."""
+        if other in jump.parts or len(jump.moves) < _ENOUGH:
+            return False
         like = np.arange(len(jump.moves))[None]
-        if like.shape[1] < _ENOUGH:
-            return -1
-        for other in range(len(self.parts)):
-            if other not in jump.parts and self._is_odd(jump.past, like, other, state)[0]:
-                return other
-        return -1
+        return bool(self._is_odd(jump.past, like, other, state)[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,10 +266,10 @@ class _Table:
         # What dawdled counts as twice the usual at the most, so that a mean can be taken.
         self.steps = np.minimum(moves.steps, 2 * np.median(moves.steps))
 
-    def like(self, places: Floats) -> tuple[NDArray[np.float64], Places]:
-        """How far the nearest recorded arrivals of places `[C, m]` are, and which: `[C, k]`."""
+    def like(self, places: Floats, tree: KDTree | None = None) -> tuple[Floats, Places]:
+        """How far the nearest recorded arrivals at places `[C, m]` are, and which: `[C, k]`."""
         many = min(_ALIKE, len(self.moves))
-        apart, rows = self.arrive.query(places, k=many)
+        apart, rows = (tree or self.arrive).query(places, k=many)
         return np.reshape(apart, (len(places), many)), np.reshape(rows, (len(places), many))
 
 
@@ -271,6 +303,11 @@ def _features_of_rows(part: Part, states: Floats, others: Sequence[Floats]) -> F
     touch = np.maximum(0.0, _NEAR - apart)
     beside = _SHARP * np.concatenate([offset * touch / _NEAR, touch], axis=-1)
     return np.concatenate([own, beside], axis=-1).astype(np.float32)
+
+
+def _not_by_chance(apart: Floats) -> Floats:
+    """How far the last of the witnesses is, `[C]`, of distances `[C, k]` in order."""
+    return apart[:, min(_WITNESSES, apart.shape[1]) - 1]
 
 
 def _spread(points: Floats) -> Floats:

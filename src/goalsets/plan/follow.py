@@ -29,10 +29,8 @@ _GRACE = 30
 """… and so many steps more, before another way is looked for."""
 _LOOK = 5
 """Steps between looks at what held, and along a road."""
-_SETTLED = 1.0
-"""A part has come to rest where it should when it is within this share of its tolerance, …"""
-_LONG_ENOUGH = 20
-"""… or within all of it for so many steps."""
+_AHEAD = 0.3
+"""The share of a road's reach that is asked for at once: near enough to go straight."""
 _TRIED = 150.0
 """What a move costs more after it did not work out."""
 
@@ -47,8 +45,6 @@ class Following:
     """The number of the step that is due."""
     waited: int = 0
     """Steps since it was asked first."""
-    held: int = 0
-    """Steps for which it has held without a break."""
     plans: int = 1
     """How many plans were made."""
     penalties: Penalties = field(default_factory=Penalties)
@@ -84,8 +80,7 @@ class Follower:
         """The reference `[D]` and the mask `[D]` to ask for in a state `[D]`; moves the plan on."""
         step = following.step
         if step is not None:
-            following.held = following.held + 1 if bool(step.goals.contains(state)) else 0
-            if following.held and self._is_done(following, step, state):
+            if bool(step.goals.contains(state)):
                 self._arrived(following, state)
             elif following.waited > _PATIENCE * step.steps + _GRACE:
                 self._give_up(following, state, step)
@@ -99,22 +94,9 @@ class Follower:
             return following.goals.reference, following.goals.query.mask
         if following.way is not None:
             if following.place is None or following.waited % _LOOK == 0:
-                following.place = following.way.ahead(state, self.planner.reach)
+                following.place = following.way.ahead(state, self.planner.reach * _AHEAD)
             return following.place, step.goals.query.mask
         return step.goals.reference, step.goals.query.mask
-
-    def _is_done(self, following: Following, step: Step, state: Floats) -> bool:
-        """Whether a step that holds is over.
-
-        What is carried through its goal holds, too, for a moment. If it were let go of then, it
-        would fall elsewhere.
-        """
-        if following.held >= _LONG_ENOUGH or following.at == len(following.plan.steps) - 1:
-            return True
-        return all(
-            float(term.distance) <= _SETTLED * term.tolerance
-            for term in step.goals.violations(state)
-        )
 
     def change(self, following: Following, state: Floats, steps: Sequence[Step]) -> None:
         """Take other steps for those that are due and to come, as somebody wishes.
@@ -161,7 +143,7 @@ class Follower:
 
     def _enter(self, following: Following, state: Floats) -> Following:
         """Begin a step."""
-        following.waited = following.held = 0
+        following.waited = 0
         following.way = following.place = None
         step = following.step
         if step is not None:

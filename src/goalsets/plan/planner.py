@@ -6,6 +6,7 @@ that exported policies plan, too.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -19,6 +20,8 @@ from goalsets.plan.parts import Floats, Part, Rows, find_parts
 from goalsets.plan.roads import Roads, build_roads
 from goalsets.plan.search import Found, Penalties, Search
 
+_FEWEST = 5
+"""Recorded moves that a part needs."""
 MOST_MOVES = 4096
 """Recorded moves that are kept."""
 USUAL = 1024
@@ -77,6 +80,11 @@ class Planner:
         parts = find_parts(layout, observations, offsets)
         movers = tuple(part for part in parts if part.nature != "roaming")
         moves = record_moves(movers, observations, offsets)
+        # What rests and never goes elsewhere, such as a velocity, is no part of any plan.
+        moving = np.flatnonzero(moves.changed.sum(0) >= _FEWEST)
+        movers = tuple(movers[place] for place in moving)
+        moves = dataclasses.replace(moves, changed=moves.changed[:, moving])
+        moves = moves.where(moves.changed.any(1))
         if len(moves) > MOST_MOVES:
             moves = moves.where(np.sort(rng.permutation(len(moves))[:MOST_MOVES]))
         wanted = roads if roads is not None else _task_groups(layout)

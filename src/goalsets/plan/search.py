@@ -14,8 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
-from goalsets.plan.evidence import LIMIT, Evidence, Jump
+from goalsets.plan.evidence import LIMIT, Compared, Evidence, Judgement, Jump
 from goalsets.plan.parts import Floats
 from goalsets.plan.switches import SwitchRule
 
@@ -30,6 +31,9 @@ _SIDESTEPS, _SIDESTEPS_ALONE = 12, 6
 of, and one that is alone."""
 _APART = 1.5
 """Tolerances between two of them."""
+_EAGER = 2.0
+"""How much more what is left counts than what is spent. The chain is then at most so much dearer
+than the cheapest, and found many times faster."""
 _MOST = 1_000
 """A search that looks at more nodes than this ends without a plan."""
 
@@ -98,10 +102,16 @@ class Search:
         self.parts = evidence.parts
         self.asked = tuple(asked)
         self._start = state
+        # Those that are where they should be already.
+        self._there = {p for p in self.asked if self.parts[p].apart(state, goal) <= 1.0}
         self._penalties = penalties or Penalties()
         self.values = [self._values(place, state, goal) for place in range(len(self.parts))]
         self._usual = [self._usual_price(place) for place in range(len(self.parts))]
         self._switches = SwitchRule(self.parts, evidence.jumps)
+        self._compared: dict[tuple[int, ...], Compared] = {}
+        self._odd: dict[tuple[int, ...], NDArray[np.bool_]] = {}
+        self._forbidden: dict[tuple[int, int, int], bool] = {}
+        self.looked_at = 0
 
     def _values(self, place: int, state: Floats, goal: Floats) -> list[Floats]:
         """Values `[n]` of a part: now, asked for, and others."""
@@ -120,8 +130,9 @@ class Search:
             if place in jump.parts and place in self.asked:
                 apart = self.parts[place].apart(jump.moves.after, goal)
                 for row in np.argsort(apart)[:5]:
-                    if apart[row] <= LIMIT:
-                        yield jump.moves.before[row, columns]
+                    before = jump.moves.before[row]
+                    if apart[row] <= LIMIT < self.parts[place].apart(before, goal):
+                        yield before[columns]
 
     def _sidesteps(self, place: int, goal: Floats) -> list[Floats]:
         """Values far from each other that parts of this kind came to by themselves."""
@@ -171,7 +182,8 @@ class Search:
                     came[after] = (node, found)
                     # Among equals the one with the least left to do: it is nearly there.
                     left = self._left(after)
-                    heapq.heappush(frontier, (total + left, left, total, next(ticket), after))
+                    rank = total + _EAGER * left
+                    heapq.heappush(frontier, (rank, left, total, next(ticket), after))
         return None
 
     @property
@@ -183,19 +195,8 @@ class Search:
         return {
             place
             for place in self.asked
-            if node[place] == _GOAL or self._near_goal[place][node[place]]
+            if node[place] == _GOAL or (node[place] == 0 and place in self._there)
         }
-
-    @property
-    def _near_goal(self) -> Mapping[int, list[bool]]:
-        if not hasattr(self, "_near"):
-            self._near: dict[int, list[bool]] = {}
-            for place in self.asked:
-                part = self.parts[place]
-                whole = np.repeat(self._start[None], len(self.values[place]), 0)
-                whole[:, part.columns] = np.stack(self.values[place])
-                self._near[place] = (part.apart(whole, whole[_GOAL]) <= 1.0).tolist()
-        return self._near
 
     def _left(self, node: Node) -> float:
         """What the missing parts take if nothing is in the way."""
@@ -215,43 +216,115 @@ class Search:
         return state
 
     def _expand(self, node: Node) -> Iterator[tuple[Node, Found, float]]:
-        state = self.state_at(node)
-        for place, part in enumerate(self.parts):
-            if part.nature == "settling":
-                yield from self._settle(node, state, place)
-        for jump in self.evidence.jumps:
-            yield from self._jump(node, state, jump)
-        for jump in self.evidence.joint:
-            yield from self._move_together(node, state, jump)
+        """All moves that may help: of parts that are missing, and of what stands in their way.
 
-    def _settle(self, node: Node, state: Floats, place: int) -> Iterator[tuple[Node, Found, float]]:
+        A part that is neither is left alone. So the search stays small, however many parts there
+        are.
+        """
+        state = self.state_at(node)
+        missing = set(self.asked) - self._home(node)
+        waiting = [(place, False) for place in sorted(missing)]
+        seen: set[tuple[int, bool]] = set()
+        flipped: set[int] = set()
+        for jump in self.evidence.joint:
+            if missing.intersection(jump.parts):
+                found, against = self._move_together(node, state, jump)
+                yield from found
+                waiting += [(against, True)] if against >= 0 else []
+        while waiting:
+            place, aside = waiting.pop()
+            if (place, aside) in seen:
+                continue
+            seen.add((place, aside))
+            if self.parts[place].nature == "switch":
+                jumps = [n for n, j in enumerate(self.evidence.jumps) if place in j.parts]
+                for number in jumps:
+                    if number not in flipped:
+                        flipped.add(number)
+                        found, against = self._jump(node, state, self.evidence.jumps[number])
+                        yield from found
+                        waiting += [(against, True)] if against >= 0 else []
+                continue
+            moves, more = self._settle(node, state, place, aside=aside)
+            yield from moves
+            waiting += more
+
+    def _settle(
+        self, node: Node, state: Floats, place: int, *, aside: bool
+    ) -> tuple[list[tuple[Node, Found, float]], list[tuple[int, bool]]]:
+        """Moves of one part, to its goal or aside; and which parts should be moved, too."""
         part = self.parts[place]
-        numbers = [n for n in range(len(self.values[place])) if n not in (0, node[place])]
-        if place not in self.asked:
-            numbers = [n for n in numbers if n != _GOAL]
+        numbers = [_GOAL] if not aside else list(range(2, len(self.values[place])))
+        numbers = [n for n in numbers if n != node[place]]
+        if not numbers:
+            return [], []
         targets = np.repeat(state[None], len(numbers), 0)
         targets[:, part.columns] = np.stack([self.values[place][n] for n in numbers])
-        judged = self.evidence.judge(place, state, targets)
-        for row in np.flatnonzero(judged.allowed):
-            number = numbers[row]
+        judged = self._judge(node, state, place, targets, aside=aside)
+        moves: list[tuple[Node, Found, float]] = []
+        more = [(int(other), True) for other in np.unique(judged.against) if other >= 0]
+        for row, number in enumerate(numbers):
             far, steps = float(judged.far[row]), float(judged.steps[row])
-            aside = not (place in self.asked and self._near_goal[place][number])
-            found = Found((place,), targets[row], steps, far, int(judged.support[row]), aside)
-            yield _set(node, {place: number}), found, self._price(found)
+            if judged.allowed[row]:
+                found = Found((place,), targets[row], steps, far, int(judged.support[row]), aside)
+                moves.append((_set(node, {place: number}), found, self._price(found)))
+            if not aside and far > _FREE:
+                more += [(other, True) for other in self._in_the_way(place, state, targets[row])]
+                more += [(place, True)] if far > LIMIT else []
+        return moves, more
 
-    def _jump(self, node: Node, state: Floats, jump: Jump) -> Iterator[tuple[Node, Found, float]]:
+    def _judge(
+        self, node: Node, state: Floats, place: int, targets: Floats, *, aside: bool
+    ) -> Judgement:
+        """As `Evidence.judge`; many nodes differ in nothing that matters to a move."""
+        key = (place, aside, node[place], *(node[other] for other in self.evidence.alike(place)))
+        if key not in self._compared:
+            self._compared[key] = self.evidence.compare(place, state, targets)
+        compared = self._compared[key]
+        found = np.full(len(targets), -1)
+        for other in self.evidence.circumstances(place):
+            told = (*key, -1, other, node[other])
+            if told not in self._odd:
+                self._odd[told] = self.evidence.is_odd(place, compared.like, other, state)
+            found = np.where((found < 0) & self._odd[told], other, found)
+        return compared.judged(found)
+
+    def _against(self, node: Node, state: Floats, jump: Jump) -> int:
+        """The part whose state forbids a jump, or −1."""
+        for other in range(len(self.parts)):
+            key = (id(jump), other, node[other])
+            if key not in self._forbidden:
+                self._forbidden[key] = self.evidence.forbids(jump, other, state)
+            if self._forbidden[key]:
+                return other
+        return -1
+
+    def _in_the_way(self, place: int, state: Floats, target: Floats) -> list[int]:
+        """Parts of the same kind that lie where a part is, or where it should go."""
+        return [
+            other
+            for other in self.evidence.alike(place)
+            if self.evidence.touch(place, other, state, state)
+            or self.evidence.touch(place, other, target, state)
+        ]
+
+    def _jump(
+        self, node: Node, state: Floats, jump: Jump
+    ) -> tuple[list[tuple[Node, Found, float]], int]:
+        """A jump of switches, if it can be made; and the part that forbids it, or −1."""
         numbers: dict[int, int] = {}
         for place in jump.parts:
             number = self._other_value(place, node[place])
             if number is None:
-                return
+                return [], -1
             numbers[place] = number
-        if self.evidence.against_jump(jump, state) >= 0:
-            return
+        against = self._against(node, state, jump)
+        if against >= 0:
+            return [], against
         after = _set(node, numbers)
         aside = not set(jump.parts) & set(self.asked)
         found = Found(jump.parts, self.state_at(after), jump.steps, 0.0, len(jump.moves), aside)
-        yield after, found, self._price(found)
+        return [(after, found, self._price(found))], -1
 
     def _other_value(self, place: int, number: int) -> int | None:
         """The other value of a switch that has two; None where it has more."""
@@ -264,24 +337,26 @@ class Search:
 
     def _move_together(
         self, node: Node, state: Floats, jump: Jump
-    ) -> Iterator[tuple[Node, Found, float]]:
+    ) -> tuple[list[tuple[Node, Found, float]], int]:
         """Parts that move at once, to where all of them are asked to be."""
-        places = [place for place in jump.parts if place in self.asked]
-        if len(places) < len(jump.parts):
-            return
+        if not set(jump.parts) <= set(self.asked):
+            return [], -1
         target = state.copy()
-        for place in places:
+        for place in jump.parts:
             target[self.parts[place].columns] = self.values[place][_GOAL]
         far = np.zeros(len(jump.moves), np.float32)
-        for place in places:
+        for place in jump.parts:
             part = self.parts[place]
             far = np.maximum(far, part.apart(jump.moves.before, state))
             far = np.maximum(far, part.apart(jump.moves.after, target))
-        if far.min() > LIMIT or self.evidence.against_jump(jump, state) >= 0:
-            return
+        if far.min() > LIMIT:
+            return [], -1
+        against = self._against(node, state, jump)
+        if against >= 0:
+            return [], against
         support = int((far <= LIMIT).sum())
         found = Found(jump.parts, target, jump.steps, float(far.min()), support, False)
-        yield _set(node, dict.fromkeys(places, _GOAL)), found, self._price(found)
+        return [(_set(node, dict.fromkeys(jump.parts, _GOAL)), found, self._price(found))], -1
 
     def _price(self, found: Found) -> float:
         doubt = _DOUBT * max(0.0, found.far - _FREE)
