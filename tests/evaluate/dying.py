@@ -13,8 +13,8 @@ DEADLY = 3
 """The task id whose episodes kill."""
 
 
-def dies_once(run: Path, step: int | None) -> Callable[[EpisodeSpec], EpisodeResult]:
-    runner, marker = make_runner(run, step), run / "died"
+def dies_once(run: Path, step: int | None, plan: bool) -> Callable[[EpisodeSpec], EpisodeResult]:
+    runner, marker = make_runner(run, step, plan), run / "died"
 
     def run_one(spec: EpisodeSpec) -> EpisodeResult:
         if spec.task_id == DEADLY and not marker.exists():
@@ -25,8 +25,8 @@ def dies_once(run: Path, step: int | None) -> Callable[[EpisodeSpec], EpisodeRes
     return run_one
 
 
-def dies_always(run: Path, step: int | None) -> Callable[[EpisodeSpec], EpisodeResult]:
-    runner = make_runner(run, step)
+def dies_always(run: Path, step: int | None, plan: bool) -> Callable[[EpisodeSpec], EpisodeResult]:
+    runner = make_runner(run, step, plan)
 
     def run_one(spec: EpisodeSpec) -> EpisodeResult:
         if spec.task_id == DEADLY:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from goalsets.core import GoalSet, Query
 from goalsets.plan.parts import Floats
+from goalsets.plan.search import Move
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +29,8 @@ class Step:
     """How many recorded moves are like it."""
     aside: bool
     """Whether it puts something out of the way, where nobody asked for it."""
+    move: Move | None = None
+    """What is searched for again, or avoided, when it does not work out."""
 
     @property
     def asked(self) -> str:

@@ -19,7 +19,7 @@ from goalsets.plan.chain import Plan, Step
 from goalsets.plan.parts import Floats
 from goalsets.plan.planner import Planner, check_layout
 from goalsets.plan.roads import Way
-from goalsets.plan.search import Found, Penalties
+from goalsets.plan.search import Penalties
 
 Masks = NDArray[np.bool_]
 
@@ -125,14 +125,9 @@ class Follower:
         return False
 
     def _give_up(self, following: Following, state: Floats, step: Step) -> None:
-        places = tuple(
-            place for place, part in enumerate(self.planner.parts) if part.name in step.parts
-        )
-        reference = np.array(state, np.float32)
-        for place in places:
-            columns = self.planner.parts[place].columns
-            reference[columns] = np.asarray(step.goals.reference)[columns]
-        following.penalties.add(Found(places, reference, 0.0, 0.0, 0, False), _TRIED)
+        """Look for another way; if there is none, the same is tried again."""
+        if step.move is not None:
+            following.penalties.add(step.move, _TRIED)
         self._replan(following, state)
 
     def _replan(self, following: Following, state: Floats) -> None:

@@ -115,7 +115,7 @@ class Planner:
             chain = search.run()
             if chain is None:
                 return Plan(goals, (), self._why(evidence, state, reference, places))
-            steps = [self._step(evidence, found, goals) for found in chain]
+            steps = [self._step(search, found, goals) for found in chain]
         steps += self._way(state, goals)
         return Plan(goals, tuple(steps))
 
@@ -145,12 +145,12 @@ class Planner:
         kinds = {self.layout.by_name[name].kind or name for name in names}
         return [group.name for group in part.groups if (group.kind or group.name) in kinds]
 
-    def _step(self, evidence: Evidence, found: Found, goals: GoalSet) -> Step:
-        parts = [evidence.parts[place] for place in found.parts]
+    def _step(self, search: Search, found: Found, goals: GoalSet) -> Step:
+        parts = [search.parts[place] for place in found.parts]
         asked = parts
         if len(parts) > 1 and parts[0].nature == "settling":
             # Parts that move together: ask for the one that went there most often.
-            moves = evidence.moves
+            moves = search.evidence.moves
             often = [
                 int((moves.changed[:, place] & (part.apart(moves.after, found.state) <= 1)).sum())
                 for place, part in zip(found.parts, parts, strict=True)
@@ -167,6 +167,7 @@ class Planner:
             found.far,
             found.support,
             found.aside,
+            search.move(found),
         )
 
     def _way(self, state: Floats, goals: GoalSet) -> list[Step]:

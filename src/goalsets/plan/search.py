@@ -58,24 +58,19 @@ class Found:
     """Whether it puts something where nobody asked for it."""
 
 
+Move = tuple[tuple[int, ...], tuple[float, ...]]
+"""Which parts change, and to which values, roughly: tells moves apart, whatever else is where."""
+
+
 @dataclass
 class Penalties:
     """Moves that were tried and did not work out, and what they cost more from now on."""
 
-    extra: dict[tuple[tuple[int, ...], bytes], float] = field(default_factory=dict)
+    extra: dict[Move, float] = field(default_factory=dict[Move, float])
 
-    def add(self, found: Found, cost: float) -> None:
+    def add(self, move: Move, cost: float) -> None:
         """Make a move dearer."""
-        key = _key(found.parts, found.state)
-        self.extra[key] = self.extra.get(key, 0.0) + cost
-
-    def of(self, parts: tuple[int, ...], state: Floats) -> float:
-        """What a move costs more."""
-        return self.extra.get(_key(parts, state), 0.0) if self.extra else 0.0
-
-
-def _key(parts: tuple[int, ...], state: Floats) -> tuple[tuple[int, ...], bytes]:
-    return parts, np.round(state, 2).tobytes()
+        self.extra[move] = self.extra.get(move, 0.0) + cost
 
 
 class Search:
@@ -360,7 +355,13 @@ class Search:
 
     def _price(self, found: Found) -> float:
         doubt = _DOUBT * max(0.0, found.far - _FREE)
-        return found.steps + doubt + self._penalties.of(found.parts, found.state)
+        tried = self._penalties.extra
+        return found.steps + doubt + (tried.get(self.move(found), 0.0) if tried else 0.0)
+
+    def move(self, found: Found) -> Move:
+        """What a move is, to know it again."""
+        columns = [column for place in found.parts for column in self.parts[place].columns]
+        return found.parts, tuple(np.round(found.state[columns], 1).tolist())
 
 
 def scattered(points: Floats, count: int, seed: int = 0) -> list[int]:

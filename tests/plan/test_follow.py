@@ -1,0 +1,172 @@
+"""Following plans: chains of questions in the tabletop world, with a script that answers one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from goalsets import GoalSet, Query
+from goalsets.envs.tabletop.layout import OPENING
+from goalsets.envs.tasks import TASKS
+from goalsets.evaluate.rollout import EpisodeSpec, run_episode
+from goalsets.plan import Follower, PlanningPolicy
+from tests.plan.worlds import CHEST, INSIDE, TABLE, chest_planner, chest_state, table_planner
+
+TASK = "tabletop-double-v0"
+HAND = list(TABLE.by_name["eff_pos"].indices)
+BLOCKS = [list(TABLE.by_name[f"block{block}_pos"].indices) for block in range(2)]
+ABOVE = np.array([0, 0, 0.7])
+
+
+class Carrier:
+    """Brings the first block that is asked for and not there to its place, however it lies now.
+
+    It knows nothing of what is in the way, and puts down what it holds before it takes another.
+    """
+
+    layout = TABLE
+    answers = "any question"
+    distance_unit = None
+
+    def hears(self, query):
+        return query.mask if isinstance(query, Query) else np.asarray(query)
+
+    def reset(self):
+        return None
+
+    def act(self, observation, goal, query, *, rng=None, memory=None):
+        state, mask = np.asarray(observation), self.hears(query)
+        asked = [c for c in BLOCKS if mask[c].all() and _far(state[c], goal[c]) > 0.15] or [
+            c for c in BLOCKS if mask[c].all()
+        ]
+        block, hand = state[asked[0]], state[HAND]
+        held = [c for c in BLOCKS if _far(state[c], hand) < 0.2 and state[OPENING] < 0.45]
+        if held and held[0] != asked[0]:
+            return _towards(hand, hand - ABOVE, 1.0 if state[held[0]][2] < 0.75 else -1.0)
+        if held:
+            over = goal[asked[0]] + ABOVE
+            if _far(hand[:2], over[:2]) > 0.1:
+                lift = hand[2] < over[2] - 0.2
+                return _towards(hand, hand + ABOVE if lift else over, -1.0)
+            down = hand[2] - goal[asked[0]][2] < 0.1
+            return _towards(hand, goal[asked[0]], 1.0 if down else -1.0)
+        if _far(hand, block) < 0.08:
+            return _towards(hand, block, -1.0)
+        if state[OPENING] < 0.9:
+            return _towards(hand, hand + ABOVE, 1.0)
+        if _far(hand[:2], block[:2]) > 0.05:
+            return _towards(hand, block + ABOVE, 1.0)
+        return _towards(hand, block, 1.0)
+
+    def distance(self, observation, goal, query):
+        raise NotImplementedError
+
+
+def _far(a, b):
+    return float(np.linalg.norm(np.asarray(a) - np.asarray(b)))
+
+
+def _towards(hand, target, jaws):
+    return np.array([*np.clip((target - hand) / 0.3, -1, 1), 0.0, jaws], np.float32)
+
+
+@pytest.fixture(scope="module")
+def world():
+    return TASKS[TASK].open()
+
+
+@pytest.mark.parametrize("goal", TASKS[TASK].goal_numbers)
+def test_a_chain_answers_what_the_question_alone_does_not(world, goal):
+    planned = PlanningPolicy(Carrier(), table_planner())
+    for seed in range(5):
+        assert run_episode(world, planned, EpisodeSpec(TASK, goal, seed)).success
+
+
+def test_without_a_plan_the_same_policy_cannot_swap(world):
+    swap = TASKS[TASK].goals.index("task4_swap") + 1
+    assert not run_episode(world, Carrier(), EpisodeSpec(TASK, swap, 0)).success
+
+
+def test_a_part_that_is_lost_is_asked_for_again(world):
+    first, goal = world.start(2, 0)
+    follower = Follower(table_planner())
+    following = follower.begin(first, GoalSet(goal, TASKS[TASK].query))
+    assert len(following.plan.steps) == 2
+    done = first.copy()
+    step = following.plan.steps[0]
+    done[list(step.goals.query.indices)] = step.goals.reference[list(step.goals.query.indices)]
+    follower.question(following, done)
+    assert (following.at, following.plans) == (1, 1)
+    for _ in range(6):
+        follower.question(following, first)
+    assert following.plans == 2
+    assert following.at == 0
+    assert len(following.plan.steps) == 2
+
+
+def test_a_question_that_takes_much_longer_than_its_price_is_given_up_for_another_way(world):
+    first, goal = world.start(4, 0)
+    follower = Follower(table_planner())
+    following = follower.begin(first, GoalSet(goal, TASKS[TASK].query))
+    tried = following.step
+    for _ in range(int(2 * tried.steps) + 40):
+        follower.question(following, first)
+    assert following.plans == 2
+    assert following.step.asked != tried.asked
+
+
+def test_without_a_chain_the_whole_question_is_asked(world):
+    first, goal = world.start(1, 0)
+    goal = goal.copy()
+    goal[BLOCKS[0]] = 30.0
+    follower = Follower(table_planner())
+    following = follower.begin(first, GoalSet(goal, TASKS[TASK].query))
+    reference, mask = follower.question(following, first)
+    assert not following.plan.found
+    assert mask.tolist() == TASKS[TASK].query.mask.tolist()
+    assert reference.tolist() == goal.tolist()
+
+
+def test_another_goal_makes_another_plan(world):
+    planned = PlanningPolicy(Carrier(), table_planner())
+    first, goal = world.start(2, 0)
+    memory = planned.reset()
+    planned.act(first, goal, TASKS[TASK].query, memory=memory)
+    before = memory[0][1].plan
+    planned.act(first, goal, TASKS[TASK].query, memory=memory)
+    assert memory[0][1].plan is before
+    planned.act(first, first, TASKS[TASK].query, memory=memory)
+    assert memory[0][1].plan is not before
+
+
+def test_many_rows_have_plans_of_their_own(world):
+    planned = PlanningPolicy(Carrier(), table_planner())
+    starts = [world.start(goal, 0) for goal in (2, 4)]
+    memory = planned.reset()
+    states = np.stack([start.observation for start in starts])
+    goals = np.stack([start.goal for start in starts])
+    actions = planned.act(states, goals, TASKS[TASK].query, memory=memory)
+    assert actions.shape == (2, 5)
+    for row, start in enumerate(starts):
+        alone = planned.act(start.observation, start.goal, TASKS[TASK].query)
+        assert alone.tolist() == actions[row].tolist()
+
+
+def test_locks_are_followed_in_order():
+    """A world that obeys at once: each question that is asked comes true, with what moves along."""
+    start, goal = chest_state(False, 0, (3, 1)), chest_state(False, 0, tuple(INSIDE))
+    follower = Follower(chest_planner())
+    following = follower.begin(start, GoalSet(goal, Query.parse("task", CHEST)))
+    state, asked = start.copy(), []
+    for _ in range(20):
+        reference, mask = follower.question(following, state)
+        if bool(following.goals.contains(state)):
+            break
+        asked.append(tuple(np.flatnonzero(mask).tolist()))
+        inside = _far(state[4:], INSIDE + np.array([state[3], 0])) < 0.1
+        moved = np.where(mask, reference, state).astype(np.float32)
+        if inside:
+            moved[4] += moved[3] - state[3]
+        state = moved
+    lock, chest, ball = (1, 2), (3,), (4, 5)
+    assert asked == [lock, chest, ball, chest, lock]
