@@ -6,6 +6,7 @@ policy inside it, which is asked for the step of the plan that is due.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -16,7 +17,7 @@ from goalsets.core import GoalSet, Query, StateLayout
 from goalsets.core.acting import Memory, Policy
 from goalsets.core.inputs import InputReader, QueryLike
 from goalsets.plan.chain import Plan, Step
-from goalsets.plan.parts import Floats
+from goalsets.plan.parts import Floats, Part
 from goalsets.plan.planner import Planner, check_layout
 from goalsets.plan.roads import Way
 from goalsets.plan.search import Penalties
@@ -31,8 +32,57 @@ _LOOK = 5
 """Steps between looks at what held, and along a road."""
 _AHEAD = 0.3
 """The share of a road's reach that is asked for at once: near enough to go straight."""
+_STUCK, _STUCK_FOR = 0.2, 20
+"""A robot is stuck if nothing changes by more than so many deviations for so many steps."""
+_SHAKEN = 8
+"""Steps with noise that get it out."""
 _TRIED = 150.0
 """What a move costs more after it did not work out."""
+
+
+class Shaking:
+    """Adds noise to the actions of a robot that is stuck.
+
+    A policy that imitates may come to a place where the data did different things, and their mean
+    is to do nothing. Whatever it is asked, it stays there. A little noise takes it to where its
+    actions mean something again. The noise is as large as the actions of the episode were, and
+    stays within the smallest and the largest of them.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was done yet."""
+        self._rng = np.random.default_rng(0)
+        self._anchor: Floats | None = None
+        self._still = self._left = self._count = 0
+        self._low = self._high = self._square = np.zeros(0, np.float32)
+
+    def shake(self, action: Floats, state: Floats, deviations: Floats | None) -> Floats:
+        """The action `[A]` to take in a state `[D]`."""
+        if deviations is None:
+            return action
+        self._remember(action)
+        if self._left:
+            self._left -= 1
+            size = np.sqrt(self._square / self._count)
+            noisy = action + size * self._rng.standard_normal(len(action))
+            return np.clip(noisy, self._low, self._high).astype(np.float32)
+        if self._anchor is None or _has_moved(state, self._anchor, deviations):
+            self._anchor, self._still = np.array(state), 0
+        self._still += 1
+        if self._still >= _STUCK_FOR:
+            self._still, self._left = 0, _SHAKEN
+        return action
+
+    def _remember(self, action: Floats) -> None:
+        if not self._count:
+            self._low, self._high, self._square = action, action, np.zeros_like(action)
+        self._low, self._high = np.minimum(self._low, action), np.maximum(self._high, action)
+        self._square = self._square + action * action
+        self._count += 1
+
+
+def _has_moved(state: Floats, anchor: Floats, deviations: Floats) -> bool:
+    return bool((np.abs(state - anchor) > _STUCK * deviations + 1e-6).any())
 
 
 @dataclass
@@ -48,12 +98,16 @@ class Following:
     plans: int = 1
     """How many plans were made."""
     penalties: Penalties = field(default_factory=Penalties)
+    entered: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
+    """The state `[D]` in which it was asked first."""
     way: Way | None = None
     """For a step along a road."""
     place: Floats | None = None
     """The state on the road that is asked for."""
     inner: Memory | None = None
     """The memory of the policy that is asked."""
+    shaking: Shaking = field(default_factory=Shaking)
+    """Gets the robot out of where it is stuck."""
 
     @property
     def step(self) -> Step | None:
@@ -84,7 +138,7 @@ class Follower:
                 self._arrived(following, state)
             elif following.waited > _PATIENCE * step.steps + _GRACE:
                 self._give_up(following, state, step)
-            elif following.waited % _LOOK == 0 and self._lost(following, state):
+            elif following.waited % _LOOK == 0 and self._is_surprised(following, step, state):
                 self._replan(following, state)
         elif following.waited > _GRACE and not bool(following.goals.contains(state)):
             self._replan(following, state)
@@ -113,6 +167,31 @@ class Follower:
         if self._lost(following, state):
             self._replan(following, state)
 
+    def _is_surprised(self, following: Following, step: Step, state: Floats) -> bool:
+        """Whether something changed, since a step was begun, that it should not change.
+
+        A switch that jumped is a surprise even if the step is about it: the step would hold now.
+        """
+        columns, tolerances, owners = self._watched
+        changed = np.abs(state[columns] - following.entered[columns]) > tolerances
+        return any(
+            owners[place].nature == "switch" or owners[place].name not in step.parts
+            for place in np.flatnonzero(changed)
+        )
+
+    @functools.cached_property
+    def _watched(self) -> tuple[NDArray[np.intp], Floats, list[Part]]:
+        """All coordinates of parts, by how much each may change by itself, and whose it is."""
+        found = [
+            (column, tolerance, part)
+            for part in self.planner.parts
+            for group, tolerance in zip(part.groups, part.tolerances, strict=True)
+            for column in group.indices
+        ]
+        columns = np.array([column for column, _, _ in found], np.intp)
+        tolerances = np.array([tolerance for _, tolerance, _ in found], np.float32)
+        return columns, tolerances, [part for _, _, part in found]
+
     def _lost(self, following: Following, state: Floats) -> bool:
         """Whether a step that was done holds no more, and no later one moves the same parts."""
         moved: set[str] = set()
@@ -139,6 +218,7 @@ class Follower:
     def _enter(self, following: Following, state: Floats) -> Following:
         """Begin a step."""
         following.waited = 0
+        following.entered = np.array(state, np.float32)
         following.way = following.place = None
         step = following.step
         if step is not None:
@@ -228,7 +308,8 @@ class PlanningPolicy:
             memory[row] = (key, following)
         following = memory[row][1]
         reference, due = self._follower.question(following, state)
-        return self.policy.act(state, reference, due, rng=rng, memory=following.inner)
+        action = self.policy.act(state, reference, due, rng=rng, memory=following.inner)
+        return following.shaking.shake(action, state, self.planner.deviations)
 
     def distance(self, observation: ArrayLike, goal: ArrayLike, query: QueryLike) -> Floats:
         """Predict how far the goal set is, `[]` or `[B]`, as the policy does when asked at once."""

@@ -47,6 +47,8 @@ class Planner:
     """Of parts that roam."""
     reach: int = REACH
     """Steps that a question about a place on a road should take at the most."""
+    deviations: Floats | None = None
+    """`[D]`, of the data: what is much and what is little. None where nobody knows."""
     data: str = ""
     """The fingerprint of the data that it was learned from; empty where nobody knows."""
     _evidence: dict[tuple[str, ...], Evidence] = field(
@@ -84,7 +86,7 @@ class Planner:
         moving = np.flatnonzero(moves.changed.sum(0) >= _FEWEST)
         movers = tuple(movers[place] for place in moving)
         moves = dataclasses.replace(moves, changed=moves.changed[:, moving])
-        moves = moves.where(moves.changed.any(1))
+        moves = moves.where(np.flatnonzero(moves.changed.sum(1)))
         if len(moves) > MOST_MOVES:
             moves = moves.where(np.sort(rng.permutation(len(moves))[:MOST_MOVES]))
         wanted = roads if roads is not None else _task_groups(layout)
@@ -94,7 +96,7 @@ class Planner:
             if part.nature == "roaming" and part.groups[0].name in wanted
         )
         rows = rng.integers(0, len(observations), min(USUAL, len(observations)))
-        return cls(layout, movers, moves, observations[rows], maps, reach)
+        return cls(layout, movers, moves, observations[rows], maps, reach, observations.std(0))
 
     def plan(self, state: Floats, goals: GoalSet, penalties: Penalties | None = None) -> Plan:
         """A chain of questions from a state `[D]` to a goal set.

@@ -43,6 +43,8 @@ def write_planner(planner: Planner, path: str | Path) -> None:
         "steps": planner.moves.steps,
         "usual": planner.usual[:, columns],
     }
+    if planner.deviations is not None:
+        arrays["deviations"] = planner.deviations
     for number, roads in enumerate(planner.roads):
         arrays |= {
             f"roads{number}.places": roads.places,
@@ -117,7 +119,18 @@ def _planner(said: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Plann
     )
     moves = Moves(before, after, changed, steps)
     reach, data = int(said["reach"]), str(said.get("data", ""))
-    return Planner(layout, parts, moves, whole("usual"), maps, reach, data)
+    return Planner(
+        layout, parts, moves, whole("usual"), maps, reach, _deviations(arrays, layout), data
+    )
+
+
+def _deviations(arrays: Mapping[str, np.ndarray], layout: StateLayout) -> Floats | None:
+    if "deviations" not in arrays:
+        return None
+    found = np.asarray(arrays["deviations"], np.float32)
+    if found.shape != (layout.dim,) or not (np.isfinite(found).all() and (found >= 0).all()):
+        raise ValueError(f"its deviations must be {layout.dim} numbers of 0 or more.")
+    return found
 
 
 def _roads(number: int, part: Part, arrays: Mapping[str, np.ndarray], layout: StateLayout) -> Roads:
