@@ -91,7 +91,7 @@ def _by_task(sweeps: Sequence[Sweep], records: Path) -> dict[str, list[dict[bool
                 for record in read_evaluations(records / job.name)[0]
                 if record["kind"] == "official" and record["step"] == job.config.steps
             ]
-            found = {is_planned(record): record for record in last}
+            found: dict[bool, Record] = {is_planned(record): record for record in last}
             if len(found) == 2:
                 tasks.setdefault(job.config.task, []).append(found)
     return tasks

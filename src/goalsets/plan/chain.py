@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,25 @@ class Step:
     """Whether it puts something out of the way, where nobody asked for it."""
     move: Move | None = None
     """What is searched for again, or avoided, when it does not work out."""
+
+    def holds(self, state: Floats) -> bool:
+        """Whether a state `[D]` is what is asked for.
+
+        It is asked at every step of a robot, and the answer is nearly always no. So one coordinate
+        is looked at first: under every metric but that of quaternions it must be near by itself.
+        """
+        column, value, tolerance = self._first
+        if abs(float(state[column]) - value) > tolerance:
+            return False
+        return bool(self.goals.contains(state))
+
+    @functools.cached_property
+    def _first(self) -> tuple[int, float, float]:
+        term = self.goals.query.terms[0]
+        column = int(term.indices[0])
+        known = term.tolerance is not None and term.group.metric != "quaternion"
+        slack = float(term.tolerance or 0.0) * (1 + 1e-5) + 1e-6 if known else np.inf
+        return column, float(np.asarray(self.goals.reference)[column]), slack
 
     @property
     def asked(self) -> str:

@@ -21,6 +21,7 @@ from goalsets.plan.parts import Floats, Part
 from goalsets.plan.planner import Planner, check_layout
 from goalsets.plan.roads import Way
 from goalsets.plan.search import Penalties
+from goalsets.plan.shaking import Shaking
 
 Masks = NDArray[np.bool_]
 
@@ -32,57 +33,8 @@ _LOOK = 5
 """Steps between looks at what held, and along a road."""
 _AHEAD = 0.3
 """The share of a road's reach that is asked for at once: near enough to go straight."""
-_STUCK, _STUCK_FOR = 0.2, 20
-"""A robot is stuck if nothing changes by more than so many deviations for so many steps."""
-_SHAKEN = 8
-"""Steps with noise that get it out."""
 _TRIED = 150.0
 """What a move costs more after it did not work out."""
-
-
-class Shaking:
-    """Adds noise to the actions of a robot that is stuck.
-
-    A policy that imitates may come to a place where the data did different things, and their mean
-    is to do nothing. Whatever it is asked, it stays there. A little noise takes it to where its
-    actions mean something again. The noise is as large as the actions of the episode were, and
-    stays within the smallest and the largest of them.
-    """
-
-    def __init__(self) -> None:
-        """Nothing was done yet."""
-        self._rng = np.random.default_rng(0)
-        self._anchor: Floats | None = None
-        self._still = self._left = self._count = 0
-        self._low = self._high = self._square = np.zeros(0, np.float32)
-
-    def shake(self, action: Floats, state: Floats, deviations: Floats | None) -> Floats:
-        """The action `[A]` to take in a state `[D]`."""
-        if deviations is None:
-            return action
-        self._remember(action)
-        if self._left:
-            self._left -= 1
-            size = np.sqrt(self._square / self._count)
-            noisy = action + size * self._rng.standard_normal(len(action))
-            return np.clip(noisy, self._low, self._high).astype(np.float32)
-        if self._anchor is None or _has_moved(state, self._anchor, deviations):
-            self._anchor, self._still = np.array(state), 0
-        self._still += 1
-        if self._still >= _STUCK_FOR:
-            self._still, self._left = 0, _SHAKEN
-        return action
-
-    def _remember(self, action: Floats) -> None:
-        if not self._count:
-            self._low, self._high, self._square = action, action, np.zeros_like(action)
-        self._low, self._high = np.minimum(self._low, action), np.maximum(self._high, action)
-        self._square = self._square + action * action
-        self._count += 1
-
-
-def _has_moved(state: Floats, anchor: Floats, deviations: Floats) -> bool:
-    return bool((np.abs(state - anchor) > _STUCK * deviations + 1e-6).any())
 
 
 @dataclass
@@ -134,7 +86,7 @@ class Follower:
         """The reference `[D]` and the mask `[D]` to ask for in a state `[D]`; moves the plan on."""
         step = following.step
         if step is not None:
-            if bool(step.goals.contains(state)):
+            if step.holds(state):
                 self._arrived(following, state)
             elif following.waited > _PATIENCE * step.steps + _GRACE:
                 self._give_up(following, state, step)
@@ -198,7 +150,7 @@ class Follower:
         for number in range(len(following.plan.steps) - 1, -1, -1):
             step = following.plan.steps[number]
             kept = number < following.at and not step.aside and not moved.intersection(step.parts)
-            if kept and not bool(step.goals.contains(state)):
+            if kept and not step.holds(state):
                 return True
             moved.update(step.parts)
         return False
@@ -283,12 +235,15 @@ class PlanningPolicy:
         """Choose actions `[A]` or `[B, A]`: see `goalsets.core.acting.Policy.act`."""
         asked = self._reader.read(observation, goal, query)
         memory = memory if memory is not None else self.reset()
+        if asked.single:
+            only = asked.states[0], asked.goals[0], asked.masks[0]
+            return self._act(0, *only, query, rng, memory)
         states, goals, masks = asked.each_row()
         actions = [
             self._act(row, states[row], goals[row], masks[row], query, rng, memory)
             for row in range(asked.rows)
         ]
-        return actions[0] if asked.single else np.stack(actions)
+        return np.stack(actions)
 
     def _act(
         self,
