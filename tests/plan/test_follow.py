@@ -9,7 +9,8 @@ from goalsets import GoalSet, Query
 from goalsets.envs.tabletop.layout import OPENING
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.rollout import EpisodeSpec, run_episode
-from goalsets.plan import Follower, PlanningPolicy
+from goalsets.plan import Follower, PlanningPolicy, Step
+from goalsets.plan.shaking import Shaking
 from tests.plan.worlds import CHEST, INSIDE, TABLE, chest_planner, chest_state, table_planner
 
 TASK = "tabletop-double-v0"
@@ -34,7 +35,7 @@ class Carrier:
     def reset(self):
         return None
 
-    def act(self, observation, goal, query, *, rng=None, memory=None):
+    def act(self, observation, goal, query, *, rng=None, memory=None):  # noqa: PLR0911 - a script
         state, mask = np.asarray(observation), self.hears(query)
         asked = [c for c in BLOCKS if mask[c].all() and _far(state[c], goal[c]) > 0.15] or [
             c for c in BLOCKS if mask[c].all()
@@ -170,3 +171,53 @@ def test_locks_are_followed_in_order():
         state = moved
     lock, chest, ball = (1, 2), (3,), (4, 5)
     assert asked == [lock, chest, ball, chest, lock]
+
+
+def test_a_switch_that_jumps_by_surprise_makes_another_plan():
+    start, goal = chest_state(True, 0, (3, 1)), chest_state(True, 1, (3, 1))
+    follower = Follower(chest_planner())
+    following = follower.begin(start, GoalSet(goal, Query.parse("task", CHEST)))
+    assert following.step.parts == ("chest",)
+    follower.question(following, start)
+    locked = chest_state(False, 0, (3, 1))
+    for _ in range(6):
+        follower.question(following, locked)
+    assert following.plans == 2
+    assert following.step.parts == ("lock_state",)
+
+
+def test_what_a_step_moves_is_no_surprise():
+    start, goal = chest_state(True, 0, (3, 1)), chest_state(True, 1, (3, 1))
+    follower = Follower(chest_planner())
+    following = follower.begin(start, GoalSet(goal, Query.parse("task", CHEST)))
+    for opening in np.linspace(0, 0.8, 12):
+        follower.question(following, chest_state(True, float(opening), (3, 1)))
+    assert following.plans == 1
+
+
+def test_a_robot_that_is_stuck_is_shaken_and_one_that_moves_is_not():
+    ones = np.ones(3, np.float32)
+    action = np.array([0.1, -0.2], np.float32)
+    shaking, still = Shaking(), np.zeros(3, np.float32)
+    first = [shaking.shake(a, still, ones) for a in (action, -action)]
+    assert [a.tolist() for a in first] == [action.tolist(), (-action).tolist()]
+    taken = np.stack([shaking.shake(action, still, ones) for _ in range(60)])
+    noisy = (taken != action).any(1)
+    assert 4 <= noisy.sum() <= 30
+    assert (np.abs(taken) <= np.abs(action) + 1e-6).all()  # within what the policy did
+    moving = Shaking()
+    for step in range(60):
+        found = moving.shake(action, np.full(3, 0.1 * step, np.float32), ones)
+        assert found.tolist() == action.tolist()
+    assert Shaking().shake(action, still, None) is action
+
+
+def test_one_coordinate_never_decides_otherwise_than_the_goal_set():
+    rng = np.random.default_rng(0)
+    goal = table_planner().usual[0]
+    goals = GoalSet(np.array(goal), Query.parse("block0_pos & block0_yaw & eff_pos", TABLE))
+    step = Step(goals, ("block0",), 1.0, 0.0, 0, False)
+    states = goal + rng.normal(0, 0.15, (400, TABLE.dim)).astype(np.float32)
+    found = [step.holds(state) for state in states]
+    assert found == goals.contains(states).tolist()
+    assert 0 < sum(found) < 400

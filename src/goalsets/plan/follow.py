@@ -33,6 +33,8 @@ _LOOK = 5
 """Steps between looks at what held, and along a road."""
 _AHEAD = 0.3
 """The share of a road's reach that is asked for at once: near enough to go straight."""
+_LINGER, _DETOUR = 50, 25
+"""A road on which it comes no nearer for so many steps is left for so many."""
 _TRIED = 150.0
 """What a move costs more after it did not work out."""
 
@@ -56,6 +58,12 @@ class Following:
     """For a step along a road."""
     place: Floats | None = None
     """The state on the road that is asked for."""
+    nearest: float = np.inf
+    """The fewest steps that were left on the road, …"""
+    lingered: int = 0
+    """… and for how many steps it has been so."""
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    """Draws detours."""
     inner: Memory | None = None
     """The memory of the policy that is asked."""
     shaking: Shaking = field(default_factory=Shaking)
@@ -100,9 +108,24 @@ class Follower:
             return following.goals.reference, following.goals.query.mask
         if following.way is not None:
             if following.place is None or following.waited % _LOOK == 0:
-                following.place = following.way.ahead(state, self.planner.reach * _AHEAD)
+                following.place = self._next_place(following, following.way, state)
             return following.place, step.goals.query.mask
         return step.goals.reference, step.goals.query.mask
+
+    def _next_place(self, following: Following, way: Way, state: Floats) -> Floats:
+        """The place on the road to ask for; somewhere else for a while, if it comes no nearer."""
+        ahead = self.planner.reach * _AHEAD
+        left = way.left(state)
+        if left < following.nearest - 1:
+            following.nearest, following.lingered = left, 0
+        following.lingered += _LOOK
+        if following.lingered < _LINGER:
+            return way.ahead(state, ahead)
+        if following.lingered == _LINGER or following.place is None:
+            return way.detour(state, ahead, following.rng)
+        if following.lingered >= _LINGER + _DETOUR:
+            following.nearest, following.lingered = np.inf, 0
+        return following.place
 
     def change(self, following: Following, state: Floats, steps: Sequence[Step]) -> None:
         """Take other steps for those that are due and to come, as somebody wishes.
@@ -172,6 +195,7 @@ class Follower:
         following.waited = 0
         following.entered = np.array(state, np.float32)
         following.way = following.place = None
+        following.nearest, following.lingered = np.inf, 0
         step = following.step
         if step is not None:
             roads = self.planner.roads_of(step.goals)

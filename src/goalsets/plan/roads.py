@@ -79,6 +79,15 @@ class Way:
         _, place = self.roads.nearest(state[None])
         return float(self.steps[place[0]])
 
+    def detour(self, state: Floats, reach: float, rng: np.random.Generator) -> Floats:
+        """Any state `[D]` that roads lead to from here within `reach` steps."""
+        _, nearest = self.roads.nearest(state[None])
+        edges = self.roads.edges[:, 0] == int(nearest[0])
+        near = np.flatnonzero(edges & (self.roads.steps <= reach))
+        if not len(near):
+            return self.goal
+        return self.roads.places[self.roads.edges[rng.choice(near), 1]]
+
     def ahead(self, state: Floats, reach: float) -> Floats:
         """The state `[D]` to ask for: the farthest on the way that takes at most `reach` steps."""
         _, nearest = self.roads.nearest(state[None])

@@ -45,18 +45,22 @@ class Shaking:
             size = np.sqrt(self._square / self._count)
             noisy = action + size * self._rng.standard_normal(len(action))
             return np.clip(noisy, self._low, self._high).astype(np.float32)
+        self._remember(action)
         if self._steps % _LOOK == 0:
-            self._look(action, state, deviations)
+            self._look(state, deviations)
         self._steps += 1
         return action
 
-    def _look(self, action: Floats, state: Floats, deviations: Floats) -> None:
-        """Remember what actions are like, and notice that nothing changes."""
+    def _remember(self, action: Floats) -> None:
+        """Remember what actions are like."""
         if not self._count:
             self._low, self._high, self._square = action, action, np.zeros_like(action)
         self._low, self._high = np.minimum(self._low, action), np.maximum(self._high, action)
         self._square = self._square + action * action
         self._count += 1
+
+    def _look(self, state: Floats, deviations: Floats) -> None:
+        """Notice that nothing changes."""
         anchor = self._anchor
         if anchor is None or (np.abs(state - anchor) > _STUCK * deviations + 1e-6).any():
             self._anchor, self._still = np.array(state), 0
