@@ -33,7 +33,7 @@ _LOOK = 5
 """Steps between looks at what held, and along a road."""
 _AHEAD = 0.3
 """The share of a road's reach that is asked for at once: near enough to go straight."""
-_LINGER, _DETOUR = 50, 25
+_LINGER, _DETOUR = 30, 25
 """A road on which it comes no nearer for so many steps is left for so many."""
 _TRIED = 150.0
 """What a move costs more after it did not work out."""
