@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalSet, Query
+from goalsets.plan.found import Move
 from goalsets.plan.parts import Floats
-from goalsets.plan.search import Move
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from scipy.spatial import KDTree
 
 from goalsets.plan.moves import Moves
 from goalsets.plan.parts import Floats, Part
+from goalsets.plan.places import features, features_of_rows, place_of
 
 Places = NDArray[np.int64]
 
@@ -31,11 +32,6 @@ _WITNESSES = 3
 """How many recorded moves must be near: one alone may be an accident."""
 _ENOUGH = 8
 """With fewer, nothing is said about circumstances."""
-_NEAR = 2.0
-"""Parts of one kind that are farther apart than so many tolerances have nothing to do with each
-other."""
-_SHARP = 2.0
-"""How much closer the places of others are looked at than a part's own."""
 _RARE, _COMMON = 0.02, 0.1
 """A switch forbids a move if it stood so in fewer than the first share of the moves, and in more
 than the second share of all the data."""
@@ -140,15 +136,6 @@ class Evidence:
             return np.zeros(len(like), np.bool_)
         return self._is_odd(table.past, like, other, state)
 
-    def touch(self, place: int, other: int, state: Floats, others: Floats) -> bool:
-        """Whether a part as it is in one state is near another part as that is in another."""
-        part = self.parts[place]
-        if part.place is None:
-            return False
-        columns, tolerance = part.place
-        apart = np.linalg.norm(state[columns] - others[place_of(self.parts[other])])
-        return bool(apart < _NEAR * tolerance)
-
     def _is_odd(self, past: _Past, like: Places, other: int, state: Floats) -> NDArray[np.bool_]:
         """Whether a part stands as it never did in like moves `[C, k]`: `bool[C]`."""
         part = self.parts[other]
@@ -183,7 +170,7 @@ class Evidence:
         part, moves = self.parts[place], self.moves.where(rows)
         columns = [place_of(self.parts[other]) for other in self.alike(place)]
         found = [
-            _features_of_rows(part, states, [states[:, c] for c in columns])
+            features_of_rows(part, states, [states[:, c] for c in columns])
             for states in (moves.after, moves.before)
         ]
         return found[0], found[1], rows
@@ -274,35 +261,6 @@ class _Table:
 
 
 _NOBODY = np.full(1, np.inf, np.float32)
-
-
-def place_of(part: Part) -> NDArray[np.intp]:
-    """The coordinates that say where a part is; none where nothing does."""
-    return part.place[0] if part.place is not None else np.empty(0, np.intp)
-
-
-def features(part: Part, states: Floats, others: Floats) -> Floats:
-    """Places `[C, m]` of a part in states `[C, D]` beside others that lie at `[O, n]`."""
-    return _features_of_rows(
-        part, states, [np.broadcast_to(o, (len(states), len(o))) for o in others]
-    )
-
-
-def _features_of_rows(part: Part, states: Floats, others: Sequence[Floats]) -> Floats:
-    """The same where each row has others of its own, each `[C, n]`."""
-    own = part.embed(states)
-    if part.place is None or not others or others[0].shape[-1] != len(part.place[0]):
-        return own
-    columns, tolerance = part.place
-    offsets = np.stack([(other - states[:, columns]) / tolerance for other in others])
-    apart = np.linalg.norm(offsets, axis=-1)
-    nearest = apart.argmin(0)[None]
-    offset = np.take_along_axis(offsets, nearest[..., None], 0)[0]
-    apart = np.take_along_axis(apart, nearest, 0)[0][:, None]
-    # Nothing when far; then how it lies, and when it lies inside, that alone.
-    touch = np.maximum(0.0, _NEAR - apart)
-    beside = _SHARP * np.concatenate([offset * touch / _NEAR, touch], axis=-1)
-    return np.concatenate([own, beside], axis=-1).astype(np.float32)
 
 
 def _not_by_chance(apart: Floats) -> Floats:

@@ -17,10 +17,10 @@ from goalsets.core import GoalSet, Query, StateLayout
 from goalsets.core.acting import Memory, Policy
 from goalsets.core.inputs import InputReader, QueryLike
 from goalsets.plan.chain import Plan, Step
+from goalsets.plan.found import Penalties
 from goalsets.plan.parts import Floats, Part
 from goalsets.plan.planner import Planner, check_layout
 from goalsets.plan.roads import Way
-from goalsets.plan.search import Penalties
 from goalsets.plan.shaking import Shaking
 
 Masks = NDArray[np.bool_]

@@ -15,10 +15,11 @@ import numpy as np
 from goalsets.core import GoalSet, GoalsetsError, StateLayout
 from goalsets.plan.chain import Plan, Step, ask_for
 from goalsets.plan.evidence import LIMIT, Evidence
+from goalsets.plan.found import Found, Penalties
 from goalsets.plan.moves import Moves, record_moves
 from goalsets.plan.parts import Floats, Part, Rows, find_parts
 from goalsets.plan.roads import Roads, build_roads
-from goalsets.plan.search import Found, Penalties, Search
+from goalsets.plan.search import Search
 
 _FEWEST = 5
 """Recorded moves that a part needs."""

@@ -11,26 +11,21 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.plan.evidence import LIMIT, Compared, Evidence, Judgement, Jump
+from goalsets.plan.found import Found, Move, Penalties
 from goalsets.plan.parts import Floats
+from goalsets.plan.places import touches
 from goalsets.plan.switches import SwitchRule
+from goalsets.plan.values import GOAL, candidate_values
 
-_GOAL = 1
-"""The number of the value that is asked for, among a part's values."""
 _FREE = 0.5
 """So many tolerances from a recorded move cost nothing; …"""
 _DOUBT = 100.0
 """… each tolerance more costs so many steps."""
-_SIDESTEPS, _SIDESTEPS_ALONE = 12, 6
-"""Values that a part may be put to out of the way: one of a kind, which others may stand in the way
-of, and one that is alone."""
-_APART = 1.5
-"""Tolerances between two of them."""
 _EAGER = 2.0
 """How much more what is left counts than what is spent. The chain is then at most so much dearer
 than the cheapest, and found many times faster."""
@@ -38,39 +33,6 @@ _MOST = 1_000
 """A search that looks at more nodes than this ends without a plan."""
 
 Node = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Found:
-    """One move of a chain."""
-
-    parts: tuple[int, ...]
-    """Which parts change."""
-    state: Floats
-    """`[D]`, the state after it, as far as parts are concerned."""
-    steps: float
-    """What it should take."""
-    far: float
-    """How far the data is, in tolerances."""
-    support: int
-    """How many recorded moves speak for it."""
-    aside: bool
-    """Whether it puts something where nobody asked for it."""
-
-
-Move = tuple[tuple[int, ...], tuple[float, ...]]
-"""Which parts change, and to which values, roughly: tells moves apart, whatever else is where."""
-
-
-@dataclass
-class Penalties:
-    """Moves that were tried and did not work out, and what they cost more from now on."""
-
-    extra: dict[Move, float] = field(default_factory=dict[Move, float])
-
-    def add(self, move: Move, cost: float) -> None:
-        """Make a move dearer."""
-        self.extra[move] = self.extra.get(move, 0.0) + cost
 
 
 class Search:
@@ -100,50 +62,13 @@ class Search:
         # Those that are where they should be already.
         self._there = {p for p in self.asked if self.parts[p].apart(state, goal) <= 1.0}
         self._penalties = penalties or Penalties()
-        self.values = [self._values(place, state, goal) for place in range(len(self.parts))]
+        self.values = candidate_values(evidence, state, goal, self.asked)
         self._usual = [self._usual_price(place) for place in range(len(self.parts))]
         self._switches = SwitchRule(self.parts, evidence.jumps)
         self._compared: dict[tuple[int, ...], Compared] = {}
         self._odd: dict[tuple[int, ...], NDArray[np.bool_]] = {}
         self._forbidden: dict[tuple[int, int, int], bool] = {}
         self.looked_at = 0
-
-    def _values(self, place: int, state: Floats, goal: Floats) -> list[Floats]:
-        """Values `[n]` of a part: now, asked for, and others."""
-        part = self.parts[place]
-        now = state[part.columns]
-        wanted = goal[part.columns] if place in self.asked else now
-        if part.nature == "switch":
-            seen = np.unique(self.evidence.moves.after[:, part.columns], axis=0)
-            return [now, wanted, *seen]
-        return [now, wanted, *self._ways_to(place, goal), *self._sidesteps(place, goal)]
-
-    def _ways_to(self, place: int, goal: Floats) -> Iterator[Floats]:
-        """Where a part was before it came to what is asked for together with others."""
-        columns = self.parts[place].columns
-        for jump in self.evidence.joint:
-            if place in jump.parts and place in self.asked:
-                apart = self.parts[place].apart(jump.moves.after, goal)
-                for row in np.argsort(apart)[:5]:
-                    before = jump.moves.before[row]
-                    if apart[row] <= LIMIT < self.parts[place].apart(before, goal):
-                        yield before[columns]
-
-    def _sidesteps(self, place: int, goal: Floats) -> list[Floats]:
-        """Values far from each other that parts of this kind came to by themselves."""
-        part = self.parts[place]
-        found: list[Floats] = []
-        for other in (place, *self.evidence.alike(place)):
-            moved = self.evidence.moves.changed[:, other]
-            found.append(self.evidence.moves.after[moved][:, self.parts[other].columns])
-        values = np.concatenate(found)
-        whole = np.repeat(goal[None], len(values), 0)
-        whole[:, part.columns] = values
-        if place in self.asked:  # what is nearly there is no way out
-            away = part.apart(whole, goal) > LIMIT
-            values, whole = values[away], whole[away]
-        count = _SIDESTEPS if self.evidence.alike(place) else _SIDESTEPS_ALONE
-        return [values[row] for row in scattered(part.embed(whole), count)]
 
     def _usual_price(self, place: int) -> float:
         """What a move of a part usually takes.
@@ -190,7 +115,7 @@ class Search:
         return {
             place
             for place in self.asked
-            if node[place] == _GOAL or (node[place] == 0 and place in self._there)
+            if node[place] == GOAL or (node[place] == 0 and place in self._there)
         }
 
     def _left(self, node: Node) -> float:
@@ -249,7 +174,7 @@ class Search:
     ) -> tuple[list[tuple[Node, Found, float]], list[tuple[int, bool]]]:
         """Moves of one part, to its goal or aside; and which parts should be moved, too."""
         part = self.parts[place]
-        numbers = [_GOAL] if not aside else list(range(2, len(self.values[place])))
+        numbers = [GOAL] if not aside else list(range(2, len(self.values[place])))
         numbers = [n for n in numbers if n != node[place]]
         if not numbers:
             return [], []
@@ -299,8 +224,8 @@ class Search:
         return [
             other
             for other in self.evidence.alike(place)
-            if self.evidence.touch(place, other, state, state)
-            or self.evidence.touch(place, other, target, state)
+            if touches(self.parts[place], state, self.parts[other], state)
+            or touches(self.parts[place], target, self.parts[other], state)
         ]
 
     def _jump(
@@ -328,7 +253,7 @@ class Search:
         others = [n for n in range(len(values)) if not np.array_equal(values[n], here)]
         if len({values[n].tobytes() for n in others}) != 1:
             return None
-        return _GOAL if _GOAL in others else others[0]
+        return GOAL if GOAL in others else others[0]
 
     def _move_together(
         self, node: Node, state: Floats, jump: Jump
@@ -338,7 +263,7 @@ class Search:
             return [], -1
         target = state.copy()
         for place in jump.parts:
-            target[self.parts[place].columns] = self.values[place][_GOAL]
+            target[self.parts[place].columns] = self.values[place][GOAL]
         far = np.zeros(len(jump.moves), np.float32)
         for place in jump.parts:
             part = self.parts[place]
@@ -351,7 +276,7 @@ class Search:
             return [], against
         support = int((far <= LIMIT).sum())
         found = Found(jump.parts, target, jump.steps, float(far.min()), support, False)
-        return [(_set(node, dict.fromkeys(jump.parts, _GOAL)), found, self._price(found))], -1
+        return [(_set(node, dict.fromkeys(jump.parts, GOAL)), found, self._price(found))], -1
 
     def _price(self, found: Found) -> float:
         doubt = _DOUBT * max(0.0, found.far - _FREE)
@@ -362,17 +287,6 @@ class Search:
         """What a move is, to know it again."""
         columns = [column for place in found.parts for column in self.parts[place].columns]
         return found.parts, tuple(np.round(found.state[columns], 1).tolist())
-
-
-def scattered(points: Floats, count: int, seed: int = 0) -> list[int]:
-    """Rows of points `[N, m]`, drawn at random, no two of which are within a tolerance or so."""
-    chosen: list[int] = []
-    for row in np.random.default_rng(seed).permutation(len(points))[: 20 * count].tolist():
-        if not chosen or np.linalg.norm(points[chosen] - points[row], axis=-1).min() > _APART:
-            chosen.append(row)
-        if len(chosen) == count:
-            break
-    return chosen
 
 
 def _set(node: Node, numbers: Mapping[int, int]) -> Node:

@@ -1,0 +1,57 @@
+"""Places: a part's own value, and how the nearest other part of its kind lies to it.
+
+A free place, a place on top of another part and a place inside another are three different ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.plan.parts import Floats, Part
+
+_NEAR = 2.0
+"""Parts of one kind that are farther apart than so many tolerances have nothing to do with each
+other."""
+_SHARP = 2.0
+"""How much closer the places of others are looked at than a part's own."""
+
+
+def place_of(part: Part) -> NDArray[np.intp]:
+    """The coordinates that say where a part is; none where nothing does."""
+    return part.place[0] if part.place is not None else np.empty(0, np.intp)
+
+
+def features(part: Part, states: Floats, others: Floats) -> Floats:
+    """Places `[C, m]` of a part in states `[C, D]` beside others that lie at `[O, n]`."""
+    return features_of_rows(
+        part, states, [np.broadcast_to(o, (len(states), len(o))) for o in others]
+    )
+
+
+def features_of_rows(part: Part, states: Floats, others: Sequence[Floats]) -> Floats:
+    """The same where each row has others of its own, each `[C, n]`."""
+    own = part.embed(states)
+    if part.place is None or not others or others[0].shape[-1] != len(part.place[0]):
+        return own
+    columns, tolerance = part.place
+    offsets = np.stack([(other - states[:, columns]) / tolerance for other in others])
+    apart = np.linalg.norm(offsets, axis=-1)
+    nearest = apart.argmin(0)[None]
+    offset = np.take_along_axis(offsets, nearest[..., None], 0)[0]
+    apart = np.take_along_axis(apart, nearest, 0)[0][:, None]
+    # Nothing when far; then how it lies, and when it lies inside, that alone.
+    touch = np.maximum(0.0, _NEAR - apart)
+    beside = _SHARP * np.concatenate([offset * touch / _NEAR, touch], axis=-1)
+    return np.concatenate([own, beside], axis=-1).astype(np.float32)
+
+
+def touches(part: Part, state: Floats, other: Part, elsewhere: Floats) -> bool:
+    """Whether a part as it is in one state is near another part as that is in another state."""
+    if part.place is None or other.place is None:
+        return False
+    columns, tolerance = part.place
+    apart = np.linalg.norm(state[columns] - elsewhere[place_of(other)])
+    return bool(apart < _NEAR * tolerance)
