@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from goalsets.campaign.chains import GRIDS, PAGE, PLACE, by_goal, paper_best, table
+from goalsets.campaign.chains import GRIDS, PAGES, PLACE, by_goal, paper_best, table
 from goalsets.runs.run import EVALUATIONS
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Evaluation, Sweep
@@ -52,7 +52,9 @@ def test_the_best_of_the_paper_is_over_its_learners_and_schemes() -> None:
 
 def test_the_page_shows_what_was_recorded() -> None:
     sweeps = [read_sweep(str(ROOT / PLACE / f"{name}.yaml")) for name in GRIDS]
-    page = (ROOT / PAGE).read_text(encoding="utf-8")
-    for name, make in (("chains", table), ("chains_by_goal", by_goal)):
-        shown = make(sweeps, ROOT / PLACE / "runs")
-        assert f"<!-- results: {name} -->\n{shown}\n<!-- end -->" in page
+    page, readme = ((ROOT / name).read_text(encoding="utf-8") for name in PAGES)
+    shown = f"<!-- results: chains -->\n{table(sweeps, ROOT / PLACE / 'runs')}\n<!-- end -->"
+    assert shown in page
+    assert shown in readme
+    goals = by_goal(sweeps, ROOT / PLACE / "runs")
+    assert f"<!-- results: chains_by_goal -->\n{goals}\n<!-- end -->" in page

@@ -2,7 +2,7 @@
 
 Trains the grids in results/plan (a run that is recorded there is never repeated), asks each
 checkpoint the official question at once and by a chain, keeps the small files of every run beside
-the grids, and puts the table into docs/plan.md. Stop it when you like; it continues. With
+the grids, and puts the tables into docs/plan.md and the README. Stop it when you like; it continues. With
 `--records`, it trains nothing and only writes what there is.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from goalsets.campaign.pages import fill_places
+from goalsets.campaign.pages import README, fill_places
 from goalsets.campaign.results import keep_records, train_missing
 from goalsets.report.published import published_scores
 from goalsets.report.statistics import success_interval
@@ -23,7 +23,7 @@ from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Sweep
 
 PLACE, RUNS = Path("results/plan"), Path("runs/plan")
-PAGE = Path("docs/plan.md")
+PAGES = (Path("docs/plan.md"), README)
 GRIDS = ("cubes", "scene", "puzzle", "point", "ant")
 """Each a file in `PLACE`."""
 
@@ -40,7 +40,7 @@ def main() -> None:
     for name in () if asked.records else GRIDS:
         train_missing(PLACE / f"{name}.yaml", asked.only, RUNS, PLACE / "runs")
     sweeps = [read_sweep(str(PLACE / f"{name}.yaml")) for name in GRIDS]
-    fill_places({"chains": table(sweeps), "chains_by_goal": by_goal(sweeps)}, [PAGE])
+    fill_places({"chains": table(sweeps), "chains_by_goal": by_goal(sweeps)}, PAGES)
 
 
 def table(sweeps: Sequence[Sweep], records: Path = PLACE / "runs") -> str:

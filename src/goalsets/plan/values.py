@@ -56,7 +56,7 @@ def _ways_to(evidence: Evidence, place: int, goal: Floats) -> Iterator[Floats]:
 
 
 def _sidesteps(evidence: Evidence, place: int, state: Floats, goal: Floats | None) -> list[Floats]:
-    """Values, far from each other, that parts of this kind came to; none that is nearly the goal."""
+    """Values, far from each other, that parts of this kind came to; none is nearly the goal."""
     part, moves = evidence.parts[place], evidence.moves
     values = np.concatenate(
         [
