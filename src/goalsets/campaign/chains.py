@@ -2,8 +2,8 @@
 
 Trains the grids in results/plan (a run that is recorded there is never repeated), asks each
 checkpoint the official question at once and by a chain, keeps the small files of every run beside
-the grids, and puts the tables into docs/plan.md and the README. Stop it when you like; it continues. With
-`--records`, it trains nothing and only writes what there is.
+the grids, and puts the tables into docs/plan.md and the README. Stop it when you like; it
+continues. With `--records`, it trains nothing and only writes what there is.
 """
 
 from __future__ import annotations
