@@ -48,8 +48,6 @@ class Judgement:
     """`[C]`, what like moves took."""
     far: Floats
     """`[C]`, how many tolerances the nearest recorded move is away."""
-    support: Places
-    """`[C]`, how many recorded moves went to within a tolerance; not more than 48 are counted."""
     against: Places
     """`[C]`, the part whose state forbids the move, or −1."""
 
@@ -65,13 +63,12 @@ class Compared:
 
     steps: Floats
     far: Floats
-    support: Places
     like: Places
     """`[C, k]`, the numbers of the recorded moves that are most like each."""
 
     def judged(self, against: Places) -> Judgement:
         """With what the circumstances say."""
-        return Judgement(self.steps, self.far, self.support, against)
+        return Judgement(self.steps, self.far, against)
 
 
 class Evidence:
@@ -115,14 +112,26 @@ class Evidence:
         if table is None:
             nothing = np.full(count, np.inf, np.float32)
             none = np.zeros((count, 0), np.int64)
-            return Compared(nothing, nothing, np.zeros(count, np.int64), none)
+            return Compared(nothing, nothing, none)
         part = self.parts[place]
-        others = np.stack([state[place_of(self.parts[o])] for o in self.alike(place)] or [_NOBODY])
+        others = self._others(place, state)
         left, _ = table.like(features(part, state[None], others), table.leave)
         apart, like = table.like(features(part, targets, others))
         far = np.maximum(_not_by_chance(apart), _not_by_chance(left)[0]).astype(np.float32)
         steps = table.steps[like[:, :16]].mean(1)
-        return Compared(steps, far, (apart <= 1.0).sum(1), like)
+        return Compared(steps, far, like)
+
+    def count(self, place: int, state: Floats, target: Floats) -> int:
+        """How many recorded moves went to within a tolerance of a target `[D]`, from anywhere."""
+        table = self._table(place)
+        if table is None:
+            return 0
+        found = features(self.parts[place], target[None], self._others(place, state))
+        return int(table.arrive.query_ball_point(found, 1.0, return_length=True)[0])
+
+    def _others(self, place: int, state: Floats) -> Floats:
+        """Where the other parts of a part's kind lie, `[O, n]`."""
+        return np.stack([state[place_of(self.parts[o])] for o in self.alike(place)] or [_NOBODY])
 
     def circumstances(self, place: int) -> list[int]:
         """The parts whose state may forbid a move of a part."""

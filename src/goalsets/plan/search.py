@@ -8,6 +8,7 @@ less well. What is left is estimated by what the missing parts take if nothing i
 
 from __future__ import annotations
 
+import dataclasses
 import heapq
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
@@ -94,7 +95,7 @@ class Search:
             if spent > best[node]:
                 continue
             if set(self.asked) <= self._home(node):
-                return _trace(came, node)
+                return self._counted(_trace(came, node))
             for after, found, price in self._expand(node):
                 total = spent + price
                 if total < best.get(after, np.inf):
@@ -105,6 +106,17 @@ class Search:
                     rank = total + _EAGER * left
                     heapq.heappush(frontier, (rank, left, total, next(ticket), after))
         return None
+
+    def _counted(self, chain: list[Found]) -> list[Found]:
+        """The same chain, with how many recorded moves speak for each move of a single part."""
+        before, counted = self._start, list[Found]()
+        for found in chain:
+            place = found.parts[0]
+            alone = len(found.parts) == 1 and self.parts[place].nature == "settling"
+            number = self.evidence.count(place, before, found.state) if alone else found.support
+            counted.append(dataclasses.replace(found, support=number))
+            before = found.state
+        return counted
 
     @property
     def _first(self) -> Node:
@@ -186,7 +198,7 @@ class Search:
         for row, number in enumerate(numbers):
             far, steps = float(judged.far[row]), float(judged.steps[row])
             if judged.allowed[row]:
-                found = Found((place,), targets[row], steps, far, int(judged.support[row]), aside)
+                found = Found((place,), targets[row], steps, far, 0, aside)
                 moves.append((_set(node, {place: number}), found, self._price(found)))
             if not aside and far > _FREE:
                 more += [(other, True) for other in self._in_the_way(place, state, targets[row])]
