@@ -104,6 +104,21 @@ def test_objects_that_are_alike_can_change_places() -> None:
         torch.testing.assert_close(shown, changed, rtol=0, atol=1e-6)
 
 
+def test_all_objects_without_a_place_that_are_wrong_are_named() -> None:
+    """One act may change several: a button of a puzzle turns its neighbours."""
+    layout = LAYOUTS["puzzle"]
+    conditioner = make(layout)
+    states, _, _ = draw(layout, 1)
+    goals = states.clone()
+    for button in (1, 4, 8):
+        columns = list(layout.by_name[f"button{button}_state"].indices)
+        goals[:, columns] += 1
+    masks = asked_mask(" & ".join(f"button{b}_state" for b in (0, 1, 4)), layout)
+    in_question, wrong = conditioner(states, goals, masks[None])[0, -18:].reshape(2, 9)
+    assert in_question.nonzero().flatten().tolist() == [1]
+    assert wrong.nonzero().flatten().tolist() == [1, 4]  # 0 is right, and nobody asked for 8
+
+
 def asked_about(layout: StateLayout, question: str, there: str) -> int:
     """Which of three cubes is in question when those of `there` are where they should be."""
     conditioner = make(layout, Relations(differences=False))
