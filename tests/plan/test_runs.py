@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import goalsets
-from goalsets import GoalsetsError
+from goalsets import Episode, GoalsetsError
+from goalsets.data.trajectories import Trajectories
 from goalsets.plan import Plan, PlanningPolicy, read_planner
 from goalsets.plan.planner_file import PLANNER, PlannerFileError
 from goalsets.policy import TrainedPolicy
 from goalsets.runs import run as runs
-from goalsets.runs.planning import planner_of
+from goalsets.runs.planning import _enough, planner_of
 from goalsets.runs.run import Run
 from tests.plan.runs import copy_of_run, make_store, place, question, store, trained
 
@@ -149,3 +150,14 @@ def test_a_policy_of_no_run_says_so() -> None:
     alone = TrainedPolicy(policy.learner, policy.layout, trained().frame.normaliser)
     with pytest.raises(GoalsetsError, match="comes from no run directory"):
         alone.planning()
+
+
+def test_a_planner_of_much_data_is_learned_from_evenly_spread_episodes() -> None:
+    episodes = [
+        Episode(np.full((5, 2), number, np.float32), np.zeros((4, 1), np.float32))
+        for number in range(20)
+    ]
+    observations, offsets = _enough(Trajectories.from_episodes(episodes), 30)
+    assert offsets.tolist() == [0, 5, 10, 15, 20, 25]
+    assert observations[::5, 0].tolist() == [0, 4, 8, 12, 16]
+    assert _enough(Trajectories.from_episodes(episodes), 100)[1].tolist()[-1] == 100

@@ -12,15 +12,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from goalsets.core import GoalsetsError, StateLayout
 from goalsets.data.store import Store
+from goalsets.data.trajectories import Trajectories
 from goalsets.plan import Planner, read_planner, write_planner
+from goalsets.plan.parts import Floats, Rows
 from goalsets.plan.planner import check_layout
 from goalsets.plan.planner_file import PLANNER, PlannerFileError
 from goalsets.workers import silence
 
 if TYPE_CHECKING:
     from goalsets.runs.run import Run
+
+MOST_STATES = 1_000_000
+"""A planner is learned from about so many states at the most: more teach it nothing new, and data
+on disk need not fit into memory."""
 
 
 def planner_of(
@@ -75,17 +83,29 @@ def learn_planner(
             f"{store.path} has states of {train.observations.shape[1]} coordinates, the policy is "
             f"for {layout.dim}: no planner can be learned from it."
         )
+    observations, offsets = _enough(train, MOST_STATES)
+    of = "" if len(offsets) > train.num_episodes else f" of {train.num_episodes:,}"
     say(
-        f"learning a planner from {train.num_episodes:,} episodes, {train.num_states:,} states; "
+        f"learning a planner from {len(offsets) - 1:,}{of} episodes, {len(observations):,} states; "
         "this takes a few seconds"
     )
     start = time.perf_counter()
-    planner = Planner.learn(layout, train.observations, train.offsets)
+    planner = Planner.learn(layout, observations, offsets)
     say(
         f"learned a planner in {time.perf_counter() - start:.1f} seconds: {len(planner.moves):,} "
         f"moves of {len(planner.parts)} parts, {len(planner.roads)} road maps"
     )
     return dataclasses.replace(planner, data=store.fingerprint)
+
+
+def _enough(train: Trajectories, most: int) -> tuple[Floats, Rows]:
+    """States `[R, D]` and where their episodes begin: all, or evenly spread episodes of many."""
+    if train.num_states <= most:
+        return train.observations, train.offsets
+    every = -(-train.num_states // most)
+    chosen = range(0, train.num_episodes, every)
+    pieces = [train.observations[train.offsets[e] : train.offsets[e + 1]] for e in chosen]
+    return np.concatenate(pieces), np.cumsum([0, *(len(piece) for piece in pieces)])
 
 
 def _read(path: Path, run: Run) -> Planner:
