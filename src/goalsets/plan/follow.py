@@ -18,13 +18,14 @@ from goalsets.core.acting import Memory, Policy
 from goalsets.core.inputs import InputReader, QueryLike
 from goalsets.plan.chain import Plan, Step
 from goalsets.plan.found import Penalties
-from goalsets.plan.parts import Floats, Part
+from goalsets.plan.parts import STILL, Floats, Part
 from goalsets.plan.planner import Planner, check_layout
 from goalsets.plan.roads import Way
 from goalsets.plan.shaking import Shaking
 
 Masks = NDArray[np.bool_]
 
+_NOTHING = np.zeros(0, np.float32)
 _PATIENCE = 2.0
 """A question may take so many times its price, …"""
 _GRACE = 30
@@ -52,8 +53,10 @@ class Following:
     plans: int = 1
     """How many plans were made."""
     penalties: Penalties = field(default_factory=Penalties)
-    entered: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
+    entered: Floats = field(default_factory=lambda: _NOTHING)
     """The state `[D]` in which it was asked first."""
+    looked: Floats = field(default_factory=lambda: _NOTHING)
+    """How all parts were at the last look for surprises."""
     way: Way | None = None
     """For a step along a road."""
     place: Floats | None = None
@@ -146,9 +149,14 @@ class Follower:
         """Whether something changed, since a step was begun, that it should not change.
 
         A switch that jumped is a surprise even if the step is about it: the step would hold now.
+        What still moves, such as a cube that is just being put down, is looked at when it rests.
         """
         columns, tolerances, owners = self._watched
-        changed = np.abs(state[columns] - following.entered[columns]) > tolerances
+        before, following.looked = following.looked, state[columns]
+        changed = np.abs(following.looked - following.entered[columns]) > tolerances
+        if len(before):
+            rests = np.abs(following.looked - before) <= STILL * tolerances
+            changed &= rests | (tolerances == 0)
         return any(
             owners[place].nature == "switch" or owners[place].name not in step.parts
             for place in np.flatnonzero(changed)
@@ -185,15 +193,17 @@ class Follower:
         self._replan(following, state)
 
     def _replan(self, following: Following, state: Floats) -> None:
-        following.plan = self.planner.plan(state, following.goals, following.penalties)
+        """Plan anew. Where no chain is found, as while a cube is in the air, the old one stays."""
+        plan = self.planner.plan(state, following.goals, following.penalties)
         following.plans += 1
-        following.at = 0
+        if plan.found or not following.plan.found:
+            following.plan, following.at = plan, 0
         self._enter(following, state)
 
     def _enter(self, following: Following, state: Floats) -> Following:
         """Begin a step."""
         following.waited = 0
-        following.entered = np.array(state, np.float32)
+        following.entered, following.looked = np.array(state, np.float32), _NOTHING
         following.way = following.place = None
         following.nearest, following.lingered = np.inf, 0
         step = following.step
