@@ -14,6 +14,8 @@ GOAL = 1
 _SIDESTEPS, _SIDESTEPS_ALONE = 12, 6
 """Values that a part may be put to out of the way: one of a kind, which others may stand in the way
 of, and one that is alone."""
+_INNER = (0.1, 0.9)
+"""Quantiles of each coordinate between which they lie."""
 _APART = 1.5
 """Tolerances between two of them."""
 
@@ -64,6 +66,10 @@ def _sidesteps(evidence: Evidence, place: int, state: Floats, goal: Floats | Non
             for other in (place, *evidence.alike(place))
         ]
     )
+    # Not at the rim of what the data shows: a robot hardly gets there.
+    low, high = np.quantile(values, _INNER, axis=0)
+    inner = ((values >= low) & (values <= high)).all(-1)
+    values = values[inner] if inner.any() else values
     whole = np.repeat(state[None], len(values), 0)
     whole[:, part.columns] = values
     if goal is not None:
