@@ -67,7 +67,7 @@ class Following:
     """… and for how many steps it has been so."""
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     """Draws detours."""
-    inner: Memory | None = None
+    memory: Memory | None = None
     """The memory of the policy that is asked."""
     shaking: Shaking = field(default_factory=Shaking)
     """Gets the robot out of where it is stuck."""
@@ -293,11 +293,11 @@ class PlanningPolicy:
         if row not in memory or memory[row][0] != key:
             goals = GoalSet(np.array(goal), as_query(query, mask, self.layout))
             following = self._follower.begin(state, goals)
-            following.inner = self.policy.reset()
+            following.memory = self.policy.reset()
             memory[row] = (key, following)
         following = memory[row][1]
         reference, due = self._follower.question(following, state)
-        action = self.policy.act(state, reference, due, rng=rng, memory=following.inner)
+        action = self.policy.act(state, reference, due, rng=rng, memory=following.memory)
         return following.shaking.shake(action, state, self.planner.deviations)
 
     def distance(self, observation: ArrayLike, goal: ArrayLike, query: QueryLike) -> Floats:

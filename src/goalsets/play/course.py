@@ -57,14 +57,14 @@ class Course:
         self._planner = planner
         self._follower = Follower(planner)
         self._following = self._follower.begin(state, goals)
-        self._following.inner = memory
+        self._following.memory = memory
         self._own: list[Step] = []
         self._drawn: Chain | None = None
 
     @property
     def memory(self) -> Memory | None:
         """Of the policy that is asked."""
-        return self._following.inner
+        return self._following.memory
 
     def question(self, state: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """The reference `[D]` and the mask `[D]` to ask for in a state `[D]`."""

@@ -109,12 +109,13 @@ class Course:
         seen = np.asarray(state, np.float32)
         if self._following is None:
             self._following = self._follower.begin(seen, self._goals)
-            self._following.inner = self._model.policy.reset()
+            self._following.memory = self._model.policy.reset()
         following = self._following
         if len(following.penalties.extra) > _TRIED:
             following.penalties.extra.clear()
         reference, mask = self._follower.question(following, seen)
-        action = questions.choose(self._model, state, reference, mask, following.inner)
+        action = questions.choose(self._model, state, reference, mask, following.memory)
+        action = following.shaking.shake(action, seen, self._follower.planner.deviations)
         now = (following.plan, following.at)
         if self._told is not None and self._told[0] is now[0] and self._told[1] == now[1]:
             return action, None
