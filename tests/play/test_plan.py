@@ -134,7 +134,7 @@ def test_a_new_plan_is_made_when_something_is_lost(show: Show) -> None:
     state = show.stages[0].world.observation.copy()
     state[list(kept)] = [1.5, -1.3, 0.2]
     show.stages[0].world.adapter.put(state)
-    for _ in range(6):
+    for _ in range(11):  # two looks: it must have come to rest
         show.step()
     assert chain_of(show).plans == 2
     assert "This is plan 2" in words.plans(show.views())
