@@ -40,7 +40,17 @@ class Dense(nn.Module):
 
 
 class MLP(nn.Module):
-    """Hidden layers with GELU, then a linear one, for each of E networks."""
+    """Hidden layers with GELU, then a linear one, for each of E networks.
+
+    Attributes:
+        dtype: What layers are computed in, see `compute_in`. What is an answer, and not an input
+            of another network, is computed in float32 by its last layer: a value of −60 in bfloat16
+            could not tell one step from the next.
+    """
+
+    dtype = torch.float32
+    answers = True
+    """Whether the output is an answer."""
 
     def __init__(
         self, ensemble: int, in_dim: int, out_dim: int, layers: int, hidden: int = HIDDEN
@@ -62,9 +72,22 @@ class MLP(nn.Module):
         weights = [p.detach() if frozen else p for p in self.parameters()]
         if len(x) < len(weights[0]):  # one input goes to all networks
             x = x.expand(len(weights[0]), -1, -1)
+        x = x.to(self.dtype)
         for weight, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
-            x = F.gelu(torch.baddbmm(bias, x, weight.mT))
-        return torch.baddbmm(weights[-1], x, weights[-2].mT)
+            x = F.gelu(torch.baddbmm(bias.to(self.dtype), x, weight.to(self.dtype).mT))
+        last = torch.float32 if self.answers else self.dtype
+        return torch.baddbmm(weights[-1].to(last), x.to(last), weights[-2].to(last).mT).float()
+
+
+def compute_in(module: nn.Module, dtype: torch.dtype) -> None:
+    """Have the hidden layers of all networks in a module computed in a type; weights keep theirs.
+
+    What is computed around the networks, such as differences between a state and a goal, is not
+    touched.
+    """
+    for each in module.modules():
+        if isinstance(each, MLP):
+            each.dtype = dtype
 
 
 class GoalMLP(nn.Module):
@@ -93,6 +116,7 @@ class GoalMLP(nn.Module):
         super().__init__()
         embedding = max(8, z_dim // 2)
         self.encoder = MLP(ensemble, z_dim, embedding, GOAL_LAYERS, hidden)
+        self.encoder.answers = False
         self.scale = nn.Parameter(torch.ones(ensemble, 1, embedding))
         self.shift = nn.Parameter(torch.zeros(ensemble, 1, embedding))
         self.trunk = MLP(ensemble, x_dim + embedding, out_dim, TRUNK_LAYERS, hidden)

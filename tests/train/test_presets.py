@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 
@@ -11,7 +12,7 @@ from goalsets.core import GoalsetsError
 from goalsets.learners import LEARNERS
 from goalsets.report.published import PROTOCOL, published_tasks
 from goalsets.runs.config import TrainConfig
-from goalsets.runs.presets import PRESETS, resolve
+from goalsets.runs.presets import HOUR, PRESETS, resolve
 
 TASK = "tabletop-single-v0"
 
@@ -93,6 +94,8 @@ def test_a_scheme_with_direct_hindsight_brings_it_to_every_preset() -> None:
     for preset in PRESETS:
         told = resolve(CLEAN, scheme="gs-direct", preset=preset)
         assert (told.inputs, told.labels, told.direct) == ("relational", "arrival", 90)
+        if preset == HOUR:
+            continue  # it brings that to every scheme: see below
         plain = resolve(CLEAN, scheme="gs-semantic", preset=preset)
         assert (plain.inputs, plain.direct) == ("plain", None)
         assert plain.labels != "arrival"
@@ -104,3 +107,14 @@ def test_a_scheme_with_direct_hindsight_brings_it_to_every_preset() -> None:
     alone = {"inputs": "plain", "direct": None, "labels": "identity"}
     chosen = resolve(CLEAN, scheme="gs-direct", overrides=alone)
     assert (chosen.inputs, chosen.labels, chosen.direct) == ("plain", "identity", None)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_an_hour_has_direct_hindsight_with_every_scheme_and_more_steps(learner: str) -> None:
+    ours = resolve("scene-play-v0", learner=learner, scheme="gs-direct", preset=HOUR)
+    assert ours.precision == "bfloat16"
+    assert ours.steps > resolve("scene-play-v0", learner=learner).steps
+    for scheme in ("her-full", "her-task", "gs-blockwise"):
+        # Schemes differ in what is asked, and in nothing else.
+        other = resolve("scene-play-v0", learner=learner, scheme=scheme, preset=HOUR)
+        assert dataclasses.replace(other, scheme="gs-direct") == ours

@@ -46,6 +46,9 @@ class Overrides:
     """Whether each network's gradient is clipped by itself."""
     hidden: int | None = None
     """Width of the networks' hidden layers."""
+    precision: Literal["float32", "bfloat16"] | None = None
+    """What hidden layers are computed in while training; bfloat16 is faster where the processor
+    has instructions for it. Weights, and acting, stay in float32."""
     horizon: int | None = None
     """How many steps ahead a state may be a goal."""
 
@@ -98,8 +101,9 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
             gs-semantic and gs-uniform answer any query; gs-direct does in minutes, also about one
             of several objects (docs/direct.md); her-full answers only the full state, her-task
             only the task's.
-        preset: Where hyperparameters come from: cpu (minutes on two cores), paper, released (as
-            the paper's code does it) or ogbench.
+        preset: Where hyperparameters come from: cpu (minutes on two cores), hour (with direct
+            hindsight, whatever the scheme), paper, released (as the paper's code does it) or
+            ogbench.
         seed: Decides everything random.
         data: The store; by default the one in $GOALSETS_DATA or ~/.goalsets/data under the task's
             name. Some tasks make theirs.

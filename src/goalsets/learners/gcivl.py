@@ -8,7 +8,7 @@ regression (OGBench; paper, appendix E). With V̄ the slowly following target an
     L_V = Σ_j E [ |τ − 1(A < 0)| (y_j − V_j(s_t, ψ))² ]
     L_π = − E [ min(exp(α (V(s_{t+1}, ψ') − V(s_t, ψ))), 100) log π(a_t | s_t, ψ) ]
 
-V = −softplus(·): never above zero, which is the value of being there.
+V = −unit · softplus(·): never above zero, which is the value of being there.
 """
 
 from __future__ import annotations
@@ -59,6 +59,9 @@ class GCIVLConfig:
     """Largest weight of an imitated action."""
     initial_value: float = -0.7
     """Where V starts. Far below what is true, the witness floor speaks from the first step."""
+    unit: float = 1.0
+    """Steps that an output of 1 stands for. With many, a network need not grow large weights to
+    tell near from far, and a large learning rate does not end its training."""
     witness: bool = False
     """Floor targets at the value of k steps for goals k steps ahead on the same trajectory."""
 
@@ -85,9 +88,12 @@ class GCIVL(Learner):
     def __init__(self, problem: Problem, conditioner: Conditioner, config: GCIVLConfig) -> None:
         """Create the actor, the value and its target."""
         super().__init__(problem, conditioner, config)
-        bias = softplus_inverse(-config.initial_value)
+        bias = softplus_inverse(-config.initial_value / config.unit)
         self.value = Scalar(problem.state_dim, self.goal_dim, bias=bias, hidden=problem.hidden)
         self.target_value = copy.deepcopy(self.value).requires_grad_(False)
+
+    def _below_zero(self, outputs: Tensor) -> Tensor:
+        return -self.config.unit * F.softplus(outputs)
 
     def value_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
         """Expectile regression of both heads towards their one-step targets."""
@@ -95,14 +101,14 @@ class GCIVL(Learner):
         z = self.condition(batch.states, goals)
         with torch.no_grad():
             next_z = self.condition(batch.next_states, goals)
-            next_values = -F.softplus(self.target_value(batch.next_states, next_z))
+            next_values = self._below_zero(self.target_value(batch.next_states, next_z))
             targets = backed_up(goals, next_values, -1.0, config.discount)
             if config.witness:
                 witnessed = value_of_steps(goals.steps.to(z.dtype), config.discount)
                 targets = raise_to_witness(targets, goals, witnessed)
-            current = -F.softplus(self.target_value(batch.states, z)).mean(0)
+            current = self._below_zero(self.target_value(batch.states, z)).mean(0)
             advantages = targets.amin(0) - current
-        values = -F.softplus(self.value(batch.states, z))
+        values = self._below_zero(self.value(batch.states, z))
         loss = expectile(advantages, targets - values, config.expectile).sum(0).mean()
         shown = {"loss": loss, "mean": values.mean(), "target": targets.mean()}
         return loss, summary("value", {**shown, "advantage": advantages.mean()})
@@ -113,8 +119,8 @@ class GCIVL(Learner):
         z = self.condition(batch.states, goals)
         with torch.no_grad():
             next_z = self.condition(batch.next_states, goals)
-            before = -F.softplus(self.value(batch.states, z)).mean(0)
-            after = -F.softplus(self.value(batch.next_states, next_z)).mean(0)
+            before = self._below_zero(self.value(batch.states, z)).mean(0)
+            after = self._below_zero(self.value(batch.next_states, next_z)).mean(0)
             weights = advantage_weights(after - before, self.config.alpha, self.config.max_weight)
         likelihood = log_likelihood(self.actor(batch.states, z), batch.actions)
         loss = -(weights * likelihood).mean()
@@ -134,5 +140,5 @@ class GCIVL(Learner):
     def distance(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
         """Steps that the value stands for."""
         z = self.conditioner(states, goals, masks)
-        values = -F.softplus(self.value(states, z)).mean(0)
+        values = self._below_zero(self.value(states, z)).mean(0)
         return steps_of_value(values, self.config.discount)

@@ -160,11 +160,8 @@ class Planner:
             ]
             asked = [parts[int(np.argmax(often))]]
         question = " & ".join(part.question for part in asked)
-        reference = np.array(goals.reference, np.float32)
-        for part in parts:
-            reference[part.columns] = found.state[part.columns]
         return Step(
-            ask_for(question, reference, goals),
+            ask_for(question, self._waypoint(search, found), goals),
             tuple(part.name for part in parts),
             found.steps,
             found.far,
@@ -172,6 +169,23 @@ class Planner:
             found.aside,
             search.move(found),
         )
+
+    def _waypoint(self, search: Search, found: Found) -> Floats:
+        """A whole state `[D]` in which a move is done.
+
+        A policy that hears queries looks only at what is asked. One that is shown more, such as the
+        full state, must be shown a state that can be: the robot as it was when a move like this one
+        was over, and the other parts as the plan has them by then.
+        """
+        moves, moved = search.evidence.moves, list(found.parts)
+        like = np.flatnonzero(moves.changed[:, moved].all(1))
+        apart = [search.parts[place].apart(moves.after[like], found.state) for place in moved]
+        nearest = moves.after[like[np.argmin(np.sum(apart, 0))]] if len(like) else found.state
+        waypoint = np.array(nearest, np.float32)
+        for place, part in enumerate(self.parts):
+            columns = search.parts[place].columns if place in moved else part.columns
+            waypoint[columns] = found.state[columns]
+        return waypoint
 
     def _way(self, state: Floats, goals: GoalSet) -> list[Step]:
         """The last step of a plan: what roams goes where it should."""

@@ -1,7 +1,8 @@
 """A planner in a file: safetensors, written whole or not at all, and read with suspicion.
 
-Of recorded moves only the coordinates of parts are kept, so that the file stays small. It holds no
-data set and needs none.
+Of the states before recorded moves only the coordinates of parts are kept, so that the file stays
+small; those after them are whole, as waypoints for policies that are shown whole states. It holds
+no data set and needs none.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from goalsets.plan.roads import Roads
 
 PLANNER = "planner.safetensors"
 """What it is called in a run directory."""
-_VERSION = 1
+_VERSION = 2
+"""Version 1 had no whole states."""
 
 
 class PlannerFileError(GoalsetsError):
@@ -38,7 +40,7 @@ def write_planner(planner: Planner, path: str | Path) -> None:
     columns = _columns(planner.parts)
     arrays: dict[str, np.ndarray] = {
         "before": planner.moves.before[:, columns],
-        "after": planner.moves.after[:, columns],
+        "after": planner.moves.after,
         "changed": planner.moves.changed.astype(np.uint8),
         "steps": planner.moves.steps,
         "usual": planner.usual[:, columns],
@@ -98,15 +100,19 @@ def _planner(said: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Plann
     parts = tuple(_part_from_dict(plain, layout) for plain in said["parts"])
     columns = _columns(parts)
 
-    def whole(name: str) -> Floats:
+    def finite(name: str, width: int) -> Floats:
         found = np.asarray(arrays[name], np.float32)
-        if found.ndim != 2 or found.shape[1] != len(columns) or not np.isfinite(found).all():
-            raise ValueError(f"{name} needs {len(columns)} finite columns, got {found.shape}.")
+        if found.ndim != 2 or found.shape[1] != width or not np.isfinite(found).all():
+            raise ValueError(f"{name} needs {width} finite columns, got {found.shape}.")
+        return found
+
+    def whole(name: str) -> Floats:
+        found = finite(name, len(columns))
         states = np.zeros((len(found), layout.dim), np.float32)
         states[:, columns] = found
         return states
 
-    before, after = whole("before"), whole("after")
+    before, after = whole("before"), finite("after", layout.dim)
     changed = np.asarray(arrays["changed"]).astype(np.bool_)
     steps = np.asarray(arrays["steps"], np.float32)
     if not len(before) == len(after) == len(changed) == len(steps):

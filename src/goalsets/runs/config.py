@@ -48,6 +48,9 @@ class TrainConfig:
     """Clip each network by itself: one's large gradient then does not shrink the others'."""
     hidden: int = 256
     """Width of the networks' hidden layers."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """What matrix products of a training step are computed in; weights stay in float32, and a
+    trained policy acts in float32. See `goalsets.train.precision`."""
     horizon: int | None = None
     """H_max: how many steps ahead a goal may lie; the task's unless given."""
     labels: Literal["predicate", "terms", "identity", "arrival"] = "predicate"

@@ -2,7 +2,8 @@
 
 `paper` is what the paper describes, `released` what its released code does, `ogbench` the budget of
 the benchmark's own learners, `cpu` what serves best in minutes on two cores: it was chosen by the
-measurements in docs/learners. `small` is for worlds that small networks learn in less than a
+measurements in docs/learners. `hour` is what serves best in an hour on two cores: see
+docs/direct.md. `small` is for worlds that small networks learn in less than a
 minute. What suits one learner stands in that learner's file.
 """
 
@@ -22,6 +23,8 @@ Fields = dict[str, Any]
 
 DIRECT = "direct"
 """The name under which a learner declares what suits it with direct hindsight, at any preset."""
+HOUR = "hour"
+"""The preset that has direct hindsight with every scheme."""
 _NOISY = "noisy"
 """The kind of data that the presets of learners were chosen on."""
 
@@ -99,7 +102,19 @@ _MINUTES: Mapping[str, Any] = {"schedule": "cosine", "labels": "identity", "clip
 def cpu(task: str, learner: str) -> Fields:
     """A few thousand steps, a falling learning rate, and values that start pessimistic."""
     usual = {"steps": 4_000, "batch_size": 512}
-    fields = {**_MINUTES, **(_own("cpu", learner) or usual)}
+    return _suited(task, learner, {**_MINUTES, **(_own("cpu", learner) or usual)})
+
+
+@PRESETS.register(HOUR)
+def hour(task: str, learner: str) -> Fields:
+    """More steps, computed in bfloat16; and direct hindsight, whatever the scheme."""
+    fields = {**_MINUTES, **_own("cpu", learner), "steps": 12_000, **_own(HOUR, learner)}
+    return {**_suited(task, learner, fields), "precision": "bfloat16"}
+
+
+def _suited(task: str, learner: str, fields: Fields) -> Fields:
+    """Fields that were chosen on noisy data, as they suit the data of a task."""
+    fields = dict(fields)
     if _data_kind(task) != _NOISY:
         # A strong decay keeps a policy from learning noise by heart, and from being precise.
         fields.pop("weight_decay", None)
@@ -154,7 +169,7 @@ def resolve(
     LEARNERS[learner]
     known = TASKS[task].presets if task in TASKS else {}
     fields = PRESETS[known.get(preset, preset)](task, learner)
-    if SCHEMES[scheme].direct:
+    if SCHEMES[scheme].direct or preset == HOUR:
         own = _own(DIRECT, learner).get("settings", {})
         fields |= direct_hindsight(task, (overrides or {}).get("horizon"))
         fields["settings"] = {**fields.get("settings", {}), **own}

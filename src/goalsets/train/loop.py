@@ -14,6 +14,7 @@ from torch import nn
 
 from goalsets.core import GoalsetsError
 from goalsets.learners import Batch, Learner
+from goalsets.nets import compute_in
 from goalsets.relabel.sampler import Arrays, Generators, Sampler
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.weights import CHECKPOINT, Progress
@@ -79,6 +80,7 @@ class Trainer:
         """Create the optimiser and, where there is a checkpoint, go back to it."""
         keep_freed_memory()
         self.config, self.learner, self.sampler = config, learner.to(device), sampler
+        compute_in(learner, getattr(torch, config.precision))
         self.device = device
         self.directory, self.logs = directory, logs
         self.log_every, self.checkpoint_every = log_every, checkpoint_every

@@ -31,6 +31,7 @@ from goalsets.train.build import (
 )
 from goalsets.train.log import CsvLog, Log, TensorBoardLog
 from goalsets.train.loop import Trainer
+from goalsets.train.precision import check_precision
 from goalsets.workers import silence
 
 
@@ -168,6 +169,7 @@ def prepare(  # noqa: PLR0913 - as above
         say: Likewise.
     """
     check_device(device)
+    check_precision(config.precision, device, say)
     place = choose_place(data_in, store.train)
     frame = frame or make_frame(config, store)
     run = _open(config, frame, store, directory, resume=resume)
