@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
-from goalsets.campaign.chains import GRIDS, PAGES, PLACE, by_goal, paper_best, table
+from goalsets.campaign.chains import (
+    GRIDS,
+    PAGES,
+    PLACE,
+    by_goal,
+    by_scheme,
+    paper_best,
+    recorded,
+    table,
+    tables,
+)
+from goalsets.envs.tasks import TASKS
+from goalsets.report.published import best_published
 from goalsets.runs.run import EVALUATIONS
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Evaluation, Sweep
@@ -37,24 +50,44 @@ def test_rows_set_a_chain_beside_the_whole_question(tmp_path: Path) -> None:
     record(first.name, tmp_path, 0.5, 1.0)
     record(second.name, tmp_path, 0.6, 0.9)
     record(third.name, tmp_path, 0.7, None)  # asked at once only: it is in no row
-    *_, row = table([SWEEP], tmp_path).split("\n")
+    found = recorded([SWEEP], tmp_path)
+    *_, row = table(found).split("\n")
     assert row.startswith("| tabletop-double-v0 | 55 [")
     assert "| **95 [" in row
-    assert row.endswith("| — | 2 | 2 |")
-    assert by_goal([SWEEP], tmp_path).endswith("| tabletop-double-v0 | 100 → 100 | 10 → 90 |")
-    assert table([SWEEP], tmp_path / "elsewhere") == "Nothing is recorded yet."
+    assert row.endswith("| — | — | 2 | 2 |")
+    assert by_goal(found).endswith("| tabletop-double-v0 | 100 → 100 | 10 → 90 |")
+    for text in tables(recorded([SWEEP], tmp_path / "elsewhere")).values():
+        assert text == "Nothing is recorded yet."
+
+
+def test_schemes_stand_side_by_side_with_their_seeds(tmp_path: Path) -> None:
+    sweep = replace(SWEEP, schemes=("gs-direct", "her-full"))
+    for job in sweep.jobs():
+        if job.config.scheme == "gs-direct" or job.config.seed == 1:
+            record(job.name, tmp_path, 0.5, 1.0)
+    found = recorded([sweep], tmp_path)
+    head, _, row = by_scheme(found, chains=True).split("\n")
+    assert head == "| task | HER-Full | gs-direct | paper's best |"
+    full, ours = row.split(" | ")[1:3]
+    assert full.startswith("50 [")
+    assert full.endswith("] (1)")
+    assert " → 100 [" in ours
+    assert ours.endswith("] (3)")
+    assert "→" not in by_scheme(found, chains=False)
 
 
 def test_the_best_of_the_paper_is_over_its_learners_and_schemes() -> None:
     assert paper_best("cube-double-play-v0") == "65"
     assert paper_best("puzzle-3x3-play-v0") == "—"
+    assert best_published()["scene-play-v0"] == "90 (CTA)"
+    assert set(best_published()) <= set(TASKS)
 
 
-def test_the_page_shows_what_was_recorded() -> None:
+def test_the_pages_show_what_was_recorded() -> None:
     sweeps = [read_sweep(str(ROOT / PLACE / f"{name}.yaml")) for name in GRIDS]
-    page, readme = ((ROOT / name).read_text(encoding="utf-8") for name in PAGES)
-    shown = f"<!-- results: chains -->\n{table(sweeps, ROOT / PLACE / 'runs')}\n<!-- end -->"
-    assert shown in page
-    assert shown in readme
-    goals = by_goal(sweeps, ROOT / PLACE / "runs")
-    assert f"<!-- results: chains_by_goal -->\n{goals}\n<!-- end -->" in page
+    pages = [(ROOT / name).read_text(encoding="utf-8") for name in PAGES]
+    for name, text in tables(recorded(sweeps, ROOT / PLACE / "runs")).items():
+        places = [page for page in pages if f"<!-- results: {name} -->" in page]
+        assert places, name
+        for page in places:
+            assert f"<!-- results: {name} -->\n{text}\n<!-- end -->" in page, name

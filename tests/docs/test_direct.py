@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
-from goalsets.campaign.direct import GRIDS, PAGE, PLACE, describe, table
+from goalsets.campaign.direct import GRIDS, PAGE, PLACE, describe, questions, table, tables
 from goalsets.runs.run import EVALUATIONS
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, SuiteChoice, Sweep
@@ -30,7 +28,9 @@ SWEEP = Sweep(
 def record(job: Job, records: Path, **successes: float) -> None:
     place = records / job.name
     place.mkdir(parents=True)
-    asked = {name: {"success": s, "num_episodes": 50} for name, s in successes.items()}
+    asked = {
+        name: {"success": s, "num_episodes": 50, "query": "asked"} for name, s in successes.items()
+    }
     about = {"kind": "suite", "suite": "tabletop", "step": 9, "training_seconds": 90.0}
     ours = {**about, "by_predicate": asked}
     other = {**about, "suite": "another", "by_predicate": {"elsewhere": asked}}
@@ -42,7 +42,7 @@ def test_rows_say_what_was_changed_and_cells_pool_seeds(tmp_path: Path) -> None:
     record(first, tmp_path, one_cube=1.0, both=0.5)
     record(again, tmp_path, one_cube=0.9, both=0.7)
     record(plain, tmp_path, one_cube=0.1)
-    head, _, *rows = table(SWEEP, tmp_path).split("\n")
+    head, _, *rows = table([SWEEP], tmp_path).split("\n")
     assert head == "| task | trained with | one cube | both | seeds | minutes |"
     assert len(rows) == 2  # the third was not recorded
     assert rows[0].startswith("| tabletop-double-v0 | gcbc, gs-direct | 95 [")
@@ -50,7 +50,7 @@ def test_rows_say_what_was_changed_and_cells_pool_seeds(tmp_path: Path) -> None:
     assert rows[0].endswith("| 2 | 2 |")
     assert rows[1].startswith("| tabletop-double-v0 | gcbc, gs-direct, inputs plain | 10 [")
     assert rows[1].endswith("| — | 1 | 2 |")
-    assert table(SWEEP, tmp_path / "elsewhere") == "Nothing is recorded yet."
+    assert table([SWEEP], tmp_path / "elsewhere") == "Nothing is recorded yet."
 
 
 def test_configurations_are_described_by_what_differs() -> None:
@@ -61,8 +61,18 @@ def test_configurations_are_described_by_what_differs() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", GRIDS)
-def test_the_page_shows_what_was_recorded(name: str) -> None:
-    sweep = read_sweep(str(ROOT / PLACE / f"{name}.yaml"))
+def test_questions_about_several_objects_have_a_row_each(tmp_path: Path) -> None:
+    first, *_ = SWEEP.jobs()
+    record(first, tmp_path, one_cube=1.0, both=0.5)
+    *_, one, both = questions([SWEEP], tmp_path).split("\n")
+    assert one.startswith("| tabletop-double-v0 | one cube | `asked` | 100 [")
+    assert both.startswith("| tabletop-double-v0 | both | `asked` | 50 [")
+    assert both.endswith("| 1 | 2 |")
+    assert questions([SWEEP], tmp_path / "elsewhere") == "Nothing is recorded yet."
+
+
+def test_the_page_shows_what_was_recorded() -> None:
+    sweeps = {name: read_sweep(str(ROOT / PLACE / f"{name}.yaml")) for name in GRIDS}
     page = (ROOT / PAGE).read_text(encoding="utf-8")
-    assert f"<!-- results: {name} -->\n{table(sweep, ROOT / PLACE / 'runs')}\n<!-- end -->" in page
+    for name, text in tables(sweeps, ROOT / PLACE / "runs").items():
+        assert f"<!-- results: {name} -->\n{text}\n<!-- end -->" in page, name

@@ -1,9 +1,10 @@
-"""What chains of questions are worth: `python -m goalsets.campaign.chains [--only PATTERN...]`.
+"""What schemes and chains of questions are worth: `python -m goalsets.campaign.chains`.
 
-Trains the grids in results/plan (a run that is recorded there is never repeated), asks each
-checkpoint the official question at once and by a chain, keeps the small files of every run beside
-the grids, and puts the tables into docs/plan.md and the README. Stop it when you like; it
-continues. With `--records`, it trains nothing and only writes what there is.
+Trains the grids in results/hour that ask official goals (a run that is recorded there is never
+repeated), asks each checkpoint the official question at once and by a chain, keeps the small files
+of every run beside the grids, and puts the tables into docs/plan.md, docs/direct.md and the README.
+Stop it when you like; it continues. `--only PATTERN...` takes runs by name; with `--records`, it
+trains nothing and only writes what there is.
 """
 
 from __future__ import annotations
@@ -16,18 +17,28 @@ from typing import Any
 
 from goalsets.campaign.pages import README, fill_places
 from goalsets.campaign.results import keep_records, train_missing
-from goalsets.report.published import published_scores
+from goalsets.report.published import best_published, published_scores
 from goalsets.report.statistics import success_interval
 from goalsets.runs.run import is_planned, read_evaluations
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Sweep
 
-PLACE, RUNS = Path("results/plan"), Path("runs/plan")
-PAGES = (Path("docs/plan.md"), README)
-GRIDS = ("cubes", "scene", "puzzle", "point", "ant")
+PLACE, RUNS = Path("results/hour"), Path("runs/hour")
+PAGES = (Path("docs/plan.md"), Path("docs/direct.md"), README)
+GRIDS = ("play", "noisy", "point", "ant", "cubes", "puzzles", "far-point", "far-ant")
 """Each a file in `PLACE`."""
+OURS = "gs-direct"
+SCHEMES = {
+    "her-full": "HER-Full",
+    "her-task": "HER-Task",
+    "gs-blockwise": "gs-blockwise",
+    OURS: OURS,
+}
+"""The schemes of the grids, and how the tables call them."""
 
 Record = Mapping[str, Any]
+Runs = list[dict[bool, Record]]
+"""For each seed its official records, by whether a chain was asked."""
 
 
 def main() -> None:
@@ -39,51 +50,26 @@ def main() -> None:
     keep_records(RUNS, PLACE / "runs")
     for name in () if asked.records else GRIDS:
         train_missing(PLACE / f"{name}.yaml", asked.only, RUNS, PLACE / "runs")
-    sweeps = [read_sweep(str(PLACE / f"{name}.yaml")) for name in GRIDS]
-    fill_places({"chains": table(sweeps), "chains_by_goal": by_goal(sweeps)}, PAGES)
+    found = recorded([read_sweep(str(PLACE / f"{name}.yaml")) for name in GRIDS])
+    fill_places(tables(found), PAGES)
 
 
-def table(sweeps: Sequence[Sweep], records: Path = PLACE / "runs") -> str:
-    """Success on the official goals, at once and by a chain, beside the paper's best."""
-    lines = [
-        "| task | at once | by a chain | paper's best | seeds | minutes |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
-    for task, runs in _by_task(sweeps, records).items():
-        minutes = statistics.median(found[True]["training_seconds"] for found in runs) / 60
-        cells = [_cell([found[plan] for found in runs]) for plan in (False, True)]
-        lines.append(
-            f"| {task} | {cells[0]} | **{cells[1]}** | {paper_best(task)} | {len(runs)} | "
-            f"{minutes:.0f} |"
-        )
-    return "\n".join(lines) if len(lines) > 2 else "Nothing is recorded yet."
+def tables(found: Mapping[str, Mapping[str, Runs]]) -> dict[str, str]:
+    """The tables by the name of their place in a page."""
+    return {
+        "chains": table(found),
+        "chains_by_scheme": by_scheme(found, chains=True),
+        "chains_by_goal": by_goal(found),
+        "official": by_scheme(found, chains=False),
+    }
 
 
-def by_goal(sweeps: Sequence[Sweep], records: Path = PLACE / "runs") -> str:
-    """The same by official goal: at once, then by a chain, in percent over all seeds."""
-    found = _by_task(sweeps, records)
-    if not found:
-        return "Nothing is recorded yet."
-    count = max(len(runs[0][True]["by_goal"]) for runs in found.values())
-    lines = [
-        f"| task | {' | '.join(f'goal {goal}' for goal in range(1, count + 1))} |",
-        f"|---|{'---:|' * count}",
-    ]
-    for task, runs in found.items():
-        cells = [
-            " → ".join(
-                f"{100 * statistics.fmean(run[plan]['by_goal'][goal] for run in runs):.0f}"
-                for plan in (False, True)
-            )
-            for goal in runs[0][True]["by_goal"]
-        ]
-        lines.append(f"| {task} | {' | '.join(cells)} |")
-    return "\n".join(lines)
+def recorded(sweeps: Sequence[Sweep], records: Path = PLACE / "runs") -> dict[str, dict[str, Runs]]:
+    """The official records of the last step of all runs that were asked both ways.
 
-
-def _by_task(sweeps: Sequence[Sweep], records: Path) -> dict[str, list[dict[bool, Record]]]:
-    """For each task its runs that were asked both ways, by whether a chain was asked."""
-    tasks: dict[str, list[dict[bool, Record]]] = {}
+    By task and scheme; tasks are in the order of the sweeps.
+    """
+    tasks: dict[str, dict[str, Runs]] = {}
     for sweep in sweeps:
         for job in sweep.jobs():
             last = [
@@ -93,8 +79,73 @@ def _by_task(sweeps: Sequence[Sweep], records: Path) -> dict[str, list[dict[bool
             ]
             found: dict[bool, Record] = {is_planned(record): record for record in last}
             if len(found) == 2:
-                tasks.setdefault(job.config.task, []).append(found)
-    return tasks
+                tasks.setdefault(job.config.task, {}).setdefault(job.config.scheme, []).append(
+                    found
+                )
+    return {task: tasks[task] for sweep in sweeps for task in sweep.tasks if task in tasks}
+
+
+def table(found: Mapping[str, Mapping[str, Runs]]) -> str:
+    """Success of our scheme on the official goals, at once and by a chain, beside what is known."""
+    lines = [
+        "| task | at once | by a chain | paper's best | best published | seeds | minutes |",
+        "|---|---:|---:|---:|---:|---:|---:|",
+    ]
+    for task, schemes in found.items():
+        runs = schemes.get(OURS)
+        if runs:
+            cells = [_cell(runs, chain) for chain in (False, True)]
+            lines.append(
+                f"| {task} | {cells[0]} | **{cells[1]}** | {paper_best(task)} | "
+                f"{best_published().get(task, '—')} | {len(runs)} | {_minutes(runs):.0f} |"
+            )
+    return "\n".join(lines) if len(lines) > 2 else "Nothing is recorded yet."
+
+
+def by_scheme(found: Mapping[str, Mapping[str, Runs]], *, chains: bool) -> str:
+    """Success of every scheme at once, and with `chains` also by a chain: at once → by a chain.
+
+    The number of seeds stands behind a cell.
+    """
+    compared = {task: schemes for task, schemes in found.items() if len(schemes) > 1}
+    if not compared:
+        return "Nothing is recorded yet."
+    shown = [scheme for scheme in SCHEMES if any(scheme in each for each in compared.values())]
+    lines = [
+        f"| task | {' | '.join(SCHEMES[scheme] for scheme in shown)} | paper's best |",
+        f"|---|{'---:|' * (len(shown) + 1)}",
+    ]
+    for task, schemes in compared.items():
+        cells: list[str] = []
+        for scheme in shown:
+            runs = schemes.get(scheme)
+            asked = (False, True) if chains else (False,)
+            text = " → ".join(_cell(runs, chain) for chain in asked) if runs else "—"
+            cells.append(f"{text} ({len(runs)})" if runs else text)
+        lines.append(f"| {task} | {' | '.join(cells)} | {paper_best(task)} |")
+    return "\n".join(lines)
+
+
+def by_goal(found: Mapping[str, Mapping[str, Runs]]) -> str:
+    """Our scheme by official goal: at once → by a chain, in percent over all seeds."""
+    ours = {task: schemes[OURS] for task, schemes in found.items() if OURS in schemes}
+    if not ours:
+        return "Nothing is recorded yet."
+    count = max(len(runs[0][True]["by_goal"]) for runs in ours.values())
+    lines = [
+        f"| task | {' | '.join(f'goal {goal}' for goal in range(1, count + 1))} |",
+        f"|---|{'---:|' * count}",
+    ]
+    for task, runs in ours.items():
+        cells = [
+            " → ".join(
+                f"{100 * statistics.fmean(run[chain]['by_goal'][goal] for run in runs):.0f}"
+                for chain in (False, True)
+            )
+            for goal in runs[0][True]["by_goal"]
+        ]
+        lines.append(f"| {task} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def paper_best(task: str) -> str:
@@ -103,8 +154,13 @@ def paper_best(task: str) -> str:
     return f"{max(scores):.0f}" if scores else "—"
 
 
-def _cell(records: Sequence[Record]) -> str:
+def _minutes(runs: Runs) -> float:
+    return statistics.median(found[True]["training_seconds"] for found in runs) / 60
+
+
+def _cell(runs: Runs, chain: bool) -> str:
     """Success in percent with its interval, over the seeds."""
+    records = [found[chain] for found in runs]
     values = [100.0 * record["success"] for record in records]
     low, high = success_interval(values, sum(record["num_episodes"] for record in records))
     return f"{statistics.fmean(values):.0f} [{low:.0f}, {high:.0f}]"

@@ -1,8 +1,9 @@
 """What direct hindsight is worth: `python -m goalsets.campaign.direct [--only PATTERN...]`.
 
-Trains the grids in results/direct (a run that is recorded there is never repeated), keeps the small
-files of every run beside them, and puts the tables into docs/direct.md. Stop it when you like; it
-continues. With `--records`, it trains nothing and only writes what there is.
+Trains the grids in results/hour that ask suites of questions (a run that is recorded there is never
+repeated), keeps the small files of every run beside them, and puts the tables into docs/direct.md.
+Stop it when you like; it continues. With `--records`, it trains nothing and only writes what there
+is.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import argparse
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+from goalsets.campaign.chains import PLACE, RUNS
 from goalsets.campaign.pages import fill_places
 from goalsets.campaign.results import keep_records, suite_names, train_missing
 from goalsets.report.statistics import success_interval
@@ -23,12 +26,15 @@ from goalsets.runs.run import is_planned, read_evaluations
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, Sweep
 
-PLACE, RUNS = Path("results/direct"), Path("runs/direct")
 PAGE = Path("docs/direct.md")
-GRIDS = ("ablation", "predicates", "parts")
-"""Each a file in `PLACE`, and a place in the page."""
+GRIDS = ("ablation", "ablation-noisy", "asked-noisy", "asked-play")
+"""Each a file in `PLACE`."""
+_SINGLE = "cube-single-*"
+"""The tasks whose suite is the paper's seven predicates."""
 
 Record = Mapping[str, Any]
+Rows = dict[str, list[tuple[Job, Record]]]
+"""The runs of each configuration with their suites."""
 
 
 def main() -> None:
@@ -40,34 +46,84 @@ def main() -> None:
     keep_records(RUNS, PLACE / "runs")
     for name in () if asked.records else GRIDS:
         train_missing(PLACE / f"{name}.yaml", asked.only, RUNS, PLACE / "runs")
-    tables = {name: table(read_sweep(str(PLACE / f"{name}.yaml"))) for name in GRIDS}
-    fill_places(tables, [PAGE])
+    sweeps = {name: read_sweep(str(PLACE / f"{name}.yaml")) for name in GRIDS}
+    fill_places(tables(sweeps), [PAGE])
 
 
-def table(sweep: Sweep, records: Path = PLACE / "runs") -> str:
-    """A sweep as a Markdown table: a row for each configuration, a column for each predicate."""
-    rows: dict[str, list[tuple[Job, Record]]] = {}
-    for job in sweep.jobs():
-        found = _last_suite(job, sweep, records)
-        if found is not None:
-            rows.setdefault(job.group, []).append((job, found))
-    if not rows:
+def tables(sweeps: Mapping[str, Sweep], records: Path = PLACE / "runs") -> dict[str, str]:
+    """The tables by the name of their place in the page."""
+    asked = [sweeps["asked-noisy"], sweeps["asked-play"]]
+    return {
+        "ablation": table([sweeps["ablation"]], records),
+        "ablation_noisy": table([sweeps["ablation-noisy"]], records),
+        "predicates": table(asked, records, _SINGLE),
+        "parts": questions(asked, records),
+    }
+
+
+def table(sweeps: Sequence[Sweep], records: Path = PLACE / "runs", tasks: str = "*") -> str:
+    """Sweeps as a Markdown table: a row for each configuration, a column for each predicate.
+
+    Args:
+        sweeps: The grids.
+        records: Where the records of their runs are.
+        tasks: A pattern of the tasks to show.
+    """
+    described: dict[str, tuple[Sweep, list[tuple[Job, Record]]]] = {}
+    for sweep in sweeps:
+        for group, row in _rows(sweep, records).items():
+            if fnmatch(row[0][0].config.task, tasks):
+                described[group] = (sweep, row)
+    if not described:
         return "Nothing is recorded yet."
-    predicates = list(dict.fromkeys(p for row in rows.values() for p in _asked(row)))
+    predicates = list(dict.fromkeys(p for _, row in described.values() for p in _asked(row)))
     lines = [
         f"| task | trained with | {' | '.join(p.replace('_', ' ') for p in predicates)} | seeds | "
         "minutes |",
         f"|---|---|{'---:|' * (len(predicates) + 2)}",
     ]
-    for row in rows.values():
+    for sweep, row in described.values():
         config = row[0][0].config
         cells = [_cell([record for _, record in row], predicate) for predicate in predicates]
-        minutes = statistics.median(record["training_seconds"] for _, record in row) / 60
         lines.append(
             f"| {config.task} | {describe(config, sweep)} | {' | '.join(cells)} | {len(row)} | "
-            f"{minutes:.0f} |"
+            f"{_minutes(row):.0f} |"
         )
     return "\n".join(lines)
+
+
+def questions(sweeps: Sequence[Sweep], records: Path = PLACE / "runs") -> str:
+    """A row for each question about a task of several objects."""
+    lines = [
+        "| task | question | asked for | success | seeds | minutes |",
+        "|---|---|---|---:|---:|---:|",
+    ]
+    for sweep in sweeps:
+        for row in _rows(sweep, records).values():
+            task = row[0][0].config.task
+            if fnmatch(task, _SINGLE):
+                continue
+            for predicate in dict.fromkeys(_asked(row)):
+                query = row[0][1]["by_predicate"][predicate]["query"]
+                cell = _cell([record for _, record in row], predicate)
+                lines.append(
+                    f"| {task} | {predicate.replace('_', ' ')} | `{query}` | {cell} | {len(row)} | "
+                    f"{_minutes(row):.0f} |"
+                )
+    return "\n".join(lines) if len(lines) > 2 else "Nothing is recorded yet."
+
+
+def _rows(sweep: Sweep, records: Path) -> Rows:
+    rows: Rows = {}
+    for job in sweep.jobs():
+        found = _last_suite(job, sweep, records)
+        if found is not None:
+            rows.setdefault(job.group, []).append((job, found))
+    return rows
+
+
+def _minutes(row: Sequence[tuple[Job, Record]]) -> float:
+    return statistics.median(record["training_seconds"] for _, record in row) / 60
 
 
 def describe(config: TrainConfig, sweep: Sweep) -> str:

@@ -166,9 +166,18 @@ _KINDS = {"play": "play", "noisy": "noisy", "pointmaze": "pointmaze", "antmaze":
 """The column of the paper's table of α: the data decides, or else the maze; others have none."""
 
 
-_MOTION = (90, 120)
-"""Steps with one object and with several. A pick and place of OGBench's scripts takes 88: 47 to get
-there and 41 to carry. Where there are several objects, the hand first puts down what it holds."""
+def _motion(environment: _Environment) -> int | None:
+    """Steps that a motion takes.
+
+    A pick and place of OGBench's scripts takes 88: 47 to get there and 41 to carry. Where there are
+    several objects, the hand first puts down what it holds. A press of a button takes 33; with a
+    longer window most questions about a puzzle would be about several presses.
+    """
+    if environment.scene is _MAZE:
+        return None
+    if environment.name.startswith("puzzle"):
+        return 45
+    return 90 if environment.name == "cube-single" else 120
 
 
 def _add(environment: _Environment, data: str, relabel_horizon: int) -> None:
@@ -180,7 +189,7 @@ def _add(environment: _Environment, data: str, relabel_horizon: int) -> None:
         layout=environment.layout,
         horizon=environment.horizon,
         relabel_horizon=relabel_horizon,
-        motion=None if maze else _MOTION[environment.name != "cube-single"],
+        motion=_motion(environment),
         published=name not in _UNPUBLISHED,
         goals=tuple(f"task{n}{rest}" for n, rest in enumerate(environment.goals, start=1)),
         adapter=MazeAdapter if maze else ManipulationAdapter,

@@ -1,0 +1,41 @@
+"""What training in bfloat16 saves: a step of each learner beside the same step in float32."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from statistics import median
+
+import torch
+
+from benchmarks.learners import make_trainer
+from benchmarks.line import Line
+from goalsets.core import GoalsetsError
+from goalsets.nets import compute_in
+from goalsets.train.precision import check_precision
+
+LEARNERS = ("gcbc", "gcivl", "gciql", "gcdl", "crl")
+BATCH = 1024
+STEPS = 15
+
+
+def lines() -> Iterator[Line]:
+    """Yield the lines; one that informs where the machine has no bfloat16."""
+    torch.set_num_threads(1)
+    try:
+        check_precision("bfloat16", "cpu")
+    except GoalsetsError as error:
+        print(error)
+        return
+    for name in LEARNERS:
+        trainer = make_trainer(name, BATCH, inputs="relational")
+        taken: dict[torch.dtype, list[float]] = {torch.float32: [], torch.bfloat16: []}
+        for _ in range(STEPS):  # by turns: the machine may be busy for a while
+            for dtype, seconds in taken.items():
+                compute_in(trainer.learner, dtype)
+                start = time.perf_counter()
+                trainer.step()
+                seconds.append(time.perf_counter() - start)
+        exact, rough = (median(seconds[2:]) for seconds in taken.values())
+        what = f"{name}, a step of {BATCH} in bfloat16, of float32's time"
+        yield Line(what, rough / exact, "", target=0.9, at_most=True)
