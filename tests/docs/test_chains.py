@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from goalsets.campaign.chains import (
+    BEYOND,
     GRIDS,
     PAGES,
     PLACE,
@@ -84,7 +85,7 @@ def test_the_best_of_the_paper_is_over_its_learners_and_schemes() -> None:
 
 
 def test_the_pages_show_what_was_recorded() -> None:
-    sweeps = [read_sweep(str(ROOT / PLACE / f"{name}.yaml")) for name in GRIDS]
+    sweeps = [read_sweep(str(ROOT / PLACE / f"{name}.yaml")) for name in (*GRIDS, *BEYOND)]
     pages = [(ROOT / name).read_text(encoding="utf-8") for name in PAGES]
     for name, text in tables(recorded(sweeps, ROOT / PLACE / "runs")).items():
         places = [page for page in pages if f"<!-- results: {name} -->" in page]

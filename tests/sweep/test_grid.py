@@ -16,6 +16,7 @@ from goalsets.runs.plugins import read_config
 from goalsets.runs.presets import resolve
 from goalsets.sweep.files import parse_sweep, read_sweep, shipped_sweeps, write_sweep
 from goalsets.sweep.grid import Evaluation, Job, SuiteChoice, Sweep, SweepError
+from goalsets.sweep.survey import duties_of
 from goalsets.sweep.work import Duties
 from goalsets.train.session import Pace
 from tests.sweep.conftest import TASK, small
@@ -98,12 +99,15 @@ def test_a_sweep_comes_back_from_its_file(tmp_path: Path) -> None:
     learners: [gcbc, gciql]
     overrides: [{steps: 50}, {settings: {alpha: 0.5}}]
     evaluation: {episodes: 3, last: 2, plan: true}
-    suites: [shipped, {description: own.yaml, episodes: 1}]
+    suites: [shipped, {description: own.yaml, episodes: 1, schemes: gs-direct}]
     """
     sweep = parse_sweep(text, "x.yaml", "mine", tmp_path)
     assert sweep.name == "mine"
     assert sweep.evaluation == Evaluation(3, 2, plan=True)
-    assert sweep.suites == (SuiteChoice(), SuiteChoice(str(tmp_path / "own.yaml"), 1))
+    assert sweep.suites == (
+        SuiteChoice(),
+        SuiteChoice(str(tmp_path / "own.yaml"), 1, ("gs-direct",)),
+    )
     write_sweep(sweep, tmp_path / "copy.yaml")
     assert read_sweep(tmp_path / "copy.yaml") == sweep
 
@@ -140,6 +144,8 @@ def test_shipped_sweeps_come_back(name: str, tmp_path: Path) -> None:
         ("{tasks: T, pace: {log_every: x}}", "'log_every' of 'pace' needs a whole number, got 'x'"),
         ("{tasks: T, data: {make: buy}}", "'make' of 'data' needs never or collect or download"),
         ("{tasks: T, suites: nowhere.yaml}", "which is no file; or say 'shipped'"),
+        ("{tasks: T, suites: {schemes: [7]}}", "'schemes of suites' needs names, got 7"),
+        ("{tasks: T, suites: {schemes: gs-dirct}}", "gs-direct"),
         ("{tasks: [", "x.yaml is no YAML"),
     ],
 )
@@ -157,3 +163,11 @@ def test_fields_of_a_sweep_are_checked_without_a_file() -> None:
     with pytest.raises(SweepError, match="'tasks' is empty"):
         Sweep(name="x", tasks=())
     assert dataclasses.replace(small(), seeds=(5,)).jobs()[0].config.seed == 5
+
+
+def test_a_suite_may_be_for_runs_of_some_schemes(tmp_path: Path) -> None:
+    suites = (SuiteChoice("shipped", 1, ("gs-direct",)),)
+    sweep = Sweep("one", (TASK,), schemes=("gs-direct", "her-full"), suites=suites)
+    asked = {job.config.scheme: duties_of(sweep, tmp_path, job).suites for job in sweep.jobs()}
+    assert len(asked["gs-direct"]) == 1
+    assert asked["her-full"] == ()

@@ -27,7 +27,7 @@ from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, Sweep
 
 PAGE = Path("docs/direct.md")
-GRIDS = ("ablation", "ablation-noisy", "asked-noisy", "asked-play")
+GRIDS = ("ablation", "ablation-noisy", "values", "single", "noisy", "double", "scene", "cubes")
 """Each a file in `PLACE`."""
 _SINGLE = "cube-single-*"
 """The tasks whose suite is the paper's seven predicates."""
@@ -52,12 +52,12 @@ def main() -> None:
 
 def tables(sweeps: Mapping[str, Sweep], records: Path = PLACE / "runs") -> dict[str, str]:
     """The tables by the name of their place in the page."""
-    asked = [sweeps["asked-noisy"], sweeps["asked-play"]]
+    asked = [sweeps[name] for name in ("single", "noisy", "values")]
     return {
         "ablation": table([sweeps["ablation"]], records),
         "ablation_noisy": table([sweeps["ablation-noisy"]], records),
         "predicates": table(asked, records, _SINGLE),
-        "parts": questions(asked, records),
+        "parts": questions([sweeps[name] for name in ("double", "scene", "cubes")], records),
     }
 
 
@@ -144,7 +144,7 @@ def _last_suite(job: Job, sweep: Sweep, records: Path) -> Record | None:
     found, _ = read_evaluations(records / job.name)
     answered = [r for r in found if r["kind"] == "suite" and not is_planned(r)]
     last = [r for r in answered if r["step"] == job.config.steps]
-    names = suite_names(sweep, job.config.task)
+    names = suite_names(sweep, job.config)
     suites = [record for record in last if record["suite"] in names]
     return suites[-1] if suites else None
 

@@ -24,6 +24,7 @@ from goalsets.campaign.pages import README, fill_places
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.landscape import LANDSCAPE, has_landscape, keep_landscape
 from goalsets.evaluate.suites.description import read_description, shipped_description
+from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import CONFIG, DATA, EVALUATIONS, Run, is_planned, read_evaluations
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, Sweep
@@ -88,15 +89,15 @@ def is_recorded(job: Job, sweep: Sweep, records: Path = RESULTS / "runs") -> boo
     }
     wanted = {False, True} if sweep.evaluation.plan else {False}
     asked = {r["suite"] for r in last if r["kind"] == "suite" and not is_planned(r)}
-    return (wanted <= official or episodes == 0) and suite_names(sweep, job.config.task) <= asked
+    return (wanted <= official or episodes == 0) and suite_names(sweep, job.config) <= asked
 
 
-def suite_names(sweep: Sweep, task: str) -> set[str]:
-    """The names of the suites that a sweep asks the runs of a task."""
-    shipped = [choice.description == "shipped" for choice in sweep.suites]
+def suite_names(sweep: Sweep, config: TrainConfig) -> set[str]:
+    """The names of the suites that a sweep asks a run."""
+    asked = [choice.description for choice in sweep.suites if choice.is_asked(config)]
     return {
-        (shipped_description(task) if ours else read_description(choice.description)).name
-        for ours, choice in zip(shipped, sweep.suites, strict=True)
+        (shipped_description(config.task) if name == "shipped" else read_description(name)).name
+        for name in asked
     }
 
 

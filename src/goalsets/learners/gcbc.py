@@ -46,7 +46,7 @@ class GCBC(Learner):
     config: GCBCConfig
     presets = {  # noqa: RUF012 - declared, and never changed
         "cpu": {"steps": 4_000, "batch_size": 1024, "learning_rate": 2e-3, "weight_decay": 0.5},
-        "hour": {"steps": 16_000, "weight_decay": 0.05},
+        "hour": {"steps": 24_000, "weight_decay": 0.05},
         "direct": {"settings": {"discount": 0.97}},
     }
 

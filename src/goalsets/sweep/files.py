@@ -131,9 +131,13 @@ def _overrides(value: Any) -> tuple[Mapping[str, Any], ...]:  # noqa: ANN401 - a
 
 
 def _suite(value: Any, base: Path) -> SuiteChoice:  # noqa: ANN401 - as above
-    chosen = (
-        SuiteChoice(value) if isinstance(value, str) else _section(value, "suites", SuiteChoice)
-    )
+    if isinstance(value, str):
+        chosen = SuiteChoice(value)
+    else:
+        plain = dict(value) if isinstance(value, Mapping) else value
+        schemes = plain.pop("schemes", ()) if isinstance(plain, dict) else ()
+        chosen = _section(plain, "suites", SuiteChoice)
+        chosen = dataclasses.replace(chosen, schemes=_axis(schemes, "schemes of suites", str))
     if chosen.description == "shipped":
         return chosen
     path = (base / chosen.description).resolve()

@@ -46,12 +46,23 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class SuiteChoice:
-    """A suite that every run of the sweep is asked."""
+    """A suite that runs of the sweep are asked."""
 
     description: str = "shipped"
     """`shipped`, the one that goalsets has for the task, or a YAML file that describes one."""
     episodes: int | None = None
     """Episodes of each predicate from each start; what the description says unless given."""
+    schemes: tuple[str, ...] = ()
+    """The schemes whose runs are asked; those of every scheme unless given."""
+
+    def __post_init__(self) -> None:
+        """Check the names."""
+        for scheme in self.schemes:
+            SCHEMES[scheme]
+
+    def is_asked(self, config: TrainConfig) -> bool:
+        """Whether a run is asked it."""
+        return not self.schemes or config.scheme in self.schemes
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from goalsets.data.drawing import DataPlace, choose_place
 from goalsets.data.paths import data_dir
 from goalsets.data.store import INDEX, Store
 from goalsets.envs.tasks import TASKS
+from goalsets.runs.config import TrainConfig
 from goalsets.sweep.grid import DataChoice, SuiteChoice, Sweep
 from goalsets.workers import available_cores, silence
 
@@ -83,9 +84,10 @@ def suite_path(directory: Path, task: str, choice: SuiteChoice) -> Path:
     return directory / "suites" / f"{task}-{name}-{digest}.json"
 
 
-def suite_paths(sweep: Sweep, directory: Path, task: str) -> tuple[Path, ...]:
-    """Where the suites are that runs of a task are asked."""
-    return tuple(suite_path(directory, task, choice) for choice in sweep.suites)
+def suite_paths(sweep: Sweep, directory: Path, config: TrainConfig) -> tuple[Path, ...]:
+    """Where the suites are that a run is asked."""
+    asked = [choice for choice in sweep.suites if choice.is_asked(config)]
+    return tuple(suite_path(directory, config.task, choice) for choice in asked)
 
 
 def prepare_suites(
