@@ -24,6 +24,7 @@ from goalsets.workers import silence
 
 if TYPE_CHECKING:
     from goalsets.plan import Planner, PlanningPolicy
+    from goalsets.plan.policy import Prices
 
 Floats = NDArray[np.float32]
 Masks = NDArray[np.bool_]
@@ -113,7 +114,11 @@ class TrainedPolicy:
         return found[0] if asked.single else found
 
     def planning(
-        self, store: Store | str | Path | None = None, *, say: Callable[[str], None] = silence
+        self,
+        store: Store | str | Path | None = None,
+        *,
+        prices: Prices = "data",
+        say: Callable[[str], None] = silence,
     ) -> PlanningPolicy:
         """The same policy, which is asked chains of questions: see `goalsets.plan`.
 
@@ -123,6 +128,8 @@ class TrainedPolicy:
         Args:
             store: Data to learn from, or its directory, where the run has no planner yet; the data
                 of its task unless given.
+            prices: What a move costs in a plan: what it took in the data, or what the policy's own
+                distance says, which must count steps.
             say: Told that it learns, and what somebody should know of the data.
         """
         if self._planner is None:
@@ -132,7 +139,7 @@ class TrainedPolicy:
             )
         from goalsets.plan import PlanningPolicy  # with scipy, for those who plan
 
-        return PlanningPolicy(self, self._planner(store, say=say))
+        return PlanningPolicy(self, self._planner(store, say=say), prices)
 
     def _standardised(self, asked: Asked) -> Asked:
         states = self._normaliser.states

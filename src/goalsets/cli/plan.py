@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
 
-def plan(
+def plan(  # noqa: PLR0913, PLR0917 - the flags of a command
     run: Annotated[Path, tyro.conf.Positional],
     query: str = "task",
     goal: str | None = None,
@@ -17,6 +17,7 @@ def plan(
     seed: int = 0,
     data: Path | None = None,
     again: bool = False,
+    prices: Literal["data", "policy"] = "data",
 ) -> None:
     """Print the chain of questions that leads to a goal, and run nothing.
 
@@ -36,18 +37,25 @@ def plan(
         data: The store to learn from; by default the one in $GOALSETS_DATA or ~/.goalsets/data
             under the task's name.
         again: Learn the planner anew, even if the run has one.
+        prices: What moves cost: the steps that they took in the data, or those that the policy's
+            own distance predicts; both totals are then printed.
     """
     import time
 
     from goalsets.cli.posing import pose
     from goalsets.cli.printing import print_plan, say_aside
+    from goalsets.plan.policy import distance_of
 
     posed = pose(run, query, goal, set, task_id, seed, data)
     store = posed.store if data is not None else None
     planner = posed.run.planner(store, again=again, say=say_aside)
     start = time.perf_counter()
-    found = planner.plan(posed.first, posed.goals)
+    distance = distance_of(posed.run.load()[0]) if prices == "policy" else None
+    found = planner.plan(posed.first, posed.goals, distance=distance)
     seconds = time.perf_counter() - start
     print(f"start      of task {task_id}, seed {seed}")
     print_plan(found)
+    if distance is not None and found.found:
+        usual = planner.plan(posed.first, posed.goals).price
+        print(f"           by the data's prices the cheapest chain takes about {usual:.0f} steps")
     print(f"found in   {1000 * seconds:.0f} ms" if found.found else f"sought for {seconds:.1f} s")

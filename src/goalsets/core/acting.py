@@ -17,6 +17,8 @@ from goalsets.core.layout import StateLayout
 
 Floats = NDArray[np.float32]
 Masks = NDArray[np.bool_]
+STEPS = "steps"
+"""The unit of a distance that counts steps."""
 Memory = Any
 """What a policy remembers of an episode: its own business, and the caller's to keep."""
 

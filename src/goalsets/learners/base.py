@@ -28,9 +28,6 @@ Metrics = dict[str, Tensor]
 Floats = NDArray[np.float32]
 Masks = NDArray[np.bool_]
 
-STEPS = "steps"
-"""The unit of a distance that counts steps."""
-
 
 @dataclass(frozen=True)
 class Problem:

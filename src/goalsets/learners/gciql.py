@@ -23,9 +23,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from goalsets.condition import Conditioner
+from goalsets.core.acting import STEPS
 from goalsets.learners.base import (
     LEARNERS,
-    STEPS,
     Learner,
     Metrics,
     Problem,

@@ -1,9 +1,10 @@
 """Chains of questions: a planner that asks one policy what the data certifies, part by part."""
 
 from goalsets.plan.chain import Plan, Step
-from goalsets.plan.follow import Follower, Following, PlanningPolicy
+from goalsets.plan.follow import Follower, Following
 from goalsets.plan.planner import Planner
 from goalsets.plan.planner_file import read_planner, write_planner
+from goalsets.plan.policy import PlanningPolicy
 
 __all__ = [
     "Follower",

@@ -1,8 +1,4 @@
-"""Following a plan: a policy that is asked one question after another.
-
-`PlanningPolicy` is a `Policy` like any other. Whoever asks it for a goal set gets the action of the
-policy inside it, which is asked for the step of the plan that is due.
-"""
+"""Following a plan: which question is due, and when another plan is needed."""
 
 from __future__ import annotations
 
@@ -11,15 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from goalsets.core import GoalSet, Query, StateLayout
-from goalsets.core.acting import Memory, Policy
-from goalsets.core.inputs import InputReader, QueryLike
+from goalsets.core import GoalSet
+from goalsets.core.acting import Memory
 from goalsets.plan.chain import Plan, Step
-from goalsets.plan.found import Penalties
+from goalsets.plan.found import Distance, Penalties
 from goalsets.plan.parts import STILL, Floats, Part
-from goalsets.plan.planner import Planner, check_layout
+from goalsets.plan.planner import Planner
 from goalsets.plan.roads import Way
 from goalsets.plan.shaking import Shaking
 
@@ -83,15 +78,18 @@ class Follower:
 
     Args:
         planner: Makes the plans.
+        distance: Prices moves by what a learner predicts; by what the data took unless given.
     """
 
-    def __init__(self, planner: Planner) -> None:
+    def __init__(self, planner: Planner, distance: Distance | None = None) -> None:
         """Nothing is asked yet."""
         self.planner = planner
+        self._distance = distance
 
     def begin(self, state: Floats, goals: GoalSet) -> Following:
         """Plan anew."""
-        return self._enter(Following(goals, self.planner.plan(state, goals)), state)
+        plan = self.planner.plan(state, goals, distance=self._distance)
+        return self._enter(Following(goals, plan), state)
 
     def question(self, following: Following, state: Floats) -> tuple[Floats, Masks]:
         """The reference `[D]` and the mask `[D]` to ask for in a state `[D]`; moves the plan on."""
@@ -194,7 +192,7 @@ class Follower:
 
     def _replan(self, following: Following, state: Floats) -> None:
         """Plan anew. Where no chain is found, as while a cube is in the air, the old one stays."""
-        plan = self.planner.plan(state, following.goals, following.penalties)
+        plan = self.planner.plan(state, following.goals, following.penalties, self._distance)
         following.plans += 1
         if plan.found or not following.plan.found:
             following.plan, following.at = plan, 0
@@ -211,104 +209,3 @@ class Follower:
             roads = self.planner.roads_of(step.goals)
             following.way = roads.to(np.asarray(step.goals.reference)) if roads else None
         return following
-
-
-class PlanningPolicy:
-    """A policy that is asked chains of questions, as a `goalsets.core.acting.Policy`.
-
-    Args:
-        policy: Answers single questions.
-        planner: Makes chains of them.
-    """
-
-    def __init__(self, policy: Policy, planner: Planner) -> None:
-        """Check that the two fit."""
-        check_layout(planner, policy.layout)
-        self.policy = policy
-        self.planner = planner
-        self._follower = Follower(planner)
-        self._reader = InputReader(policy.layout)
-
-    @property
-    def layout(self) -> StateLayout:
-        """The layout of the states."""
-        return self.policy.layout
-
-    @property
-    def answers(self) -> str:
-        """What it answers, for people."""
-        return f"{self.policy.answers}, by a chain of questions"
-
-    @property
-    def distance_unit(self) -> str | None:
-        """What its distance counts; None if it learns none."""
-        return self.policy.distance_unit
-
-    def hears(self, query: QueryLike) -> Masks:
-        """Which coordinates of a goal it is shown when it is asked this: `[D]` or `[B, D]`."""
-        return self.policy.hears(query)
-
-    def reset(self) -> Memory:
-        """A memory for a new episode: the plans of its rows."""
-        return dict[int, tuple[bytes, Following]]()
-
-    @staticmethod
-    def following(memory: Memory, row: int = 0) -> Following | None:
-        """Where a row of an episode is in its plan; None before it has acted."""
-        return memory[row][1] if row in memory else None
-
-    def act(
-        self,
-        observation: ArrayLike,
-        goal: ArrayLike,
-        query: QueryLike,
-        *,
-        rng: np.random.Generator | None = None,
-        memory: Memory | None = None,
-    ) -> Floats:
-        """Choose actions `[A]` or `[B, A]`: see `goalsets.core.acting.Policy.act`."""
-        asked = self._reader.read(observation, goal, query)
-        memory = memory if memory is not None else self.reset()
-        if asked.single:
-            only = asked.states[0], asked.goals[0], asked.masks[0]
-            return self._act(0, *only, query, rng, memory)
-        states, goals, masks = asked.each_row()
-        actions = [
-            self._act(row, states[row], goals[row], masks[row], query, rng, memory)
-            for row in range(asked.rows)
-        ]
-        return np.stack(actions)
-
-    def _act(
-        self,
-        row: int,
-        state: Floats,
-        goal: Floats,
-        mask: Masks,
-        query: QueryLike,
-        rng: np.random.Generator | None,
-        memory: Memory,
-    ) -> Floats:
-        key = goal.tobytes() + mask.tobytes()
-        if row not in memory or memory[row][0] != key:
-            goals = GoalSet(np.array(goal), as_query(query, mask, self.layout))
-            following = self._follower.begin(state, goals)
-            following.memory = self.policy.reset()
-            memory[row] = (key, following)
-        following = memory[row][1]
-        reference, due = self._follower.question(following, state)
-        action = self.policy.act(state, reference, due, rng=rng, memory=following.memory)
-        return following.shaking.shake(action, state, self.planner.deviations)
-
-    def distance(self, observation: ArrayLike, goal: ArrayLike, query: QueryLike) -> Floats:
-        """Predict how far the goal set is, `[]` or `[B]`, as the policy does when asked at once."""
-        return self.policy.distance(observation, goal, query)
-
-
-def as_query(query: QueryLike, mask: Masks, layout: StateLayout) -> Query:
-    """The query that a mask, or whatever was asked, stands for."""
-    if isinstance(query, Query):
-        return query
-    if isinstance(query, str):
-        return Query.parse(query, layout)
-    return Query.parse(f"[{','.join(map(str, np.flatnonzero(mask)))}]", layout)

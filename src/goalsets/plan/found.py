@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from goalsets.plan.parts import Floats
+
+Distance = Callable[[Floats, Floats, NDArray[np.bool_]], Floats]
+"""Steps from states `[N, D]` to goals `[N, D]` where masks `[N, D]` look: `[N]`, as a learner
+predicts them."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from goalsets.core import GoalSet, GoalsetsError, StateLayout
 from goalsets.plan.chain import Plan, Step, ask_for
 from goalsets.plan.evidence import LIMIT, Evidence
-from goalsets.plan.found import Found, Penalties
+from goalsets.plan.found import Distance, Found, Penalties
 from goalsets.plan.moves import Moves, record_moves
 from goalsets.plan.parts import Floats, Part, Rows, find_parts
 from goalsets.plan.roads import Roads, build_roads
@@ -99,13 +99,20 @@ class Planner:
         rows = rng.integers(0, len(observations), min(USUAL, len(observations)))
         return cls(layout, movers, moves, observations[rows], maps, reach, observations.std(0))
 
-    def plan(self, state: Floats, goals: GoalSet, penalties: Penalties | None = None) -> Plan:
+    def plan(
+        self,
+        state: Floats,
+        goals: GoalSet,
+        penalties: Penalties | None = None,
+        distance: Distance | None = None,
+    ) -> Plan:
         """A chain of questions from a state `[D]` to a goal set.
 
         Args:
             state: Where things are.
             goals: What is asked, with one reference.
             penalties: Moves that were tried and did not work out.
+            distance: Prices moves by what a learner predicts; by what the data took unless given.
         """
         state = np.asarray(state, np.float32)
         asked = self._asked(goals)
@@ -114,7 +121,7 @@ class Planner:
         steps: list[Step] = []
         reference = np.asarray(goals.reference, np.float32)
         if places:
-            search = Search(evidence, state, reference, places, penalties)
+            search = Search(evidence, state, reference, places, penalties, distance)
             chain = search.run()
             if chain is None:
                 return Plan(goals, (), self._why(evidence, state, reference, places))

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.plan.evidence import LIMIT, Compared, Evidence, Judgement, Jump
-from goalsets.plan.found import Found, Move, Penalties
+from goalsets.plan.found import Distance, Found, Move, Penalties
 from goalsets.plan.parts import Floats
 from goalsets.plan.places import touches
 from goalsets.plan.switches import SwitchRule
@@ -45,6 +45,7 @@ class Search:
         goal: `[D]`, where those should be that are asked for.
         asked: The numbers of the parts that are asked for.
         penalties: Moves that did not work out.
+        distance: Prices moves in place of the data.
     """
 
     def __init__(
@@ -54,8 +55,10 @@ class Search:
         goal: Floats,
         asked: Sequence[int],
         penalties: Penalties | None = None,
+        distance: Distance | None = None,
     ) -> None:
         """Collect the values that parts may take."""
+        self._distance = distance
         self.evidence = evidence
         self.parts = evidence.parts
         self.asked = tuple(asked)
@@ -193,10 +196,11 @@ class Search:
         targets = np.repeat(state[None], len(numbers), 0)
         targets[:, part.columns] = np.stack([self.values[place][n] for n in numbers])
         judged = self._judge(node, state, place, targets, aside=aside)
+        prices = self._steps(state, targets, (place,), judged.steps)
         moves: list[tuple[Node, Found, float]] = []
         more = [(int(other), True) for other in np.unique(judged.against) if other >= 0]
         for row, number in enumerate(numbers):
-            far, steps = float(judged.far[row]), float(judged.steps[row])
+            far, steps = float(judged.far[row]), float(prices[row])
             if judged.allowed[row]:
                 found = Found((place,), targets[row], steps, far, 0, aside)
                 moves.append((_set(node, {place: number}), found, self._price(found)))
@@ -255,7 +259,9 @@ class Search:
             return [], against
         after = _set(node, numbers)
         aside = not set(jump.parts) & set(self.asked)
-        found = Found(jump.parts, self.state_at(after), jump.steps, 0.0, len(jump.moves), aside)
+        target = self.state_at(after)
+        steps = self._steps(state, target[None], jump.parts, np.array([jump.steps]))[0]
+        found = Found(jump.parts, target, float(steps), 0.0, len(jump.moves), aside)
         return [(after, found, self._price(found))], -1
 
     def _other_value(self, place: int, number: int) -> int | None:
@@ -287,8 +293,25 @@ class Search:
         if against >= 0:
             return [], against
         support = int((far <= LIMIT).sum())
-        found = Found(jump.parts, target, jump.steps, float(far.min()), support, False)
+        steps = self._steps(state, target[None], jump.parts, np.array([jump.steps]))[0]
+        found = Found(jump.parts, target, float(steps), float(far.min()), support, False)
         return [(_set(node, dict.fromkeys(jump.parts, GOAL)), found, self._price(found))], -1
+
+    def _steps(
+        self, state: Floats, targets: Floats, parts: tuple[int, ...], recorded: Floats
+    ) -> Floats:
+        """What moves of parts from a state to targets `[N, D]` take: `[N]`.
+
+        Recorded moves say so, or a learner does; of the robot it is shown where it is now.
+        """
+        if self._distance is None:
+            return recorded
+        masks = np.zeros(targets.shape, np.bool_)
+        for place in parts:
+            masks[:, self.parts[place].columns] = True
+        return np.maximum(
+            self._distance(np.repeat(state[None], len(targets), 0), targets, masks), 1
+        )
 
     def _price(self, found: Found) -> float:
         doubt = _DOUBT * max(0.0, found.far - _FREE)
