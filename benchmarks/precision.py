@@ -29,7 +29,7 @@ def lines() -> Iterator[Line]:
         return
     for name in LEARNERS:
         trainer = make_trainer(name, BATCH, inputs="relational")
-        taken: dict[torch.dtype, list[float]] = {torch.float32: [], torch.bfloat16: []}
+        taken: dict[torch.dtype | None, list[float]] = {None: [], torch.bfloat16: []}
         for _ in range(STEPS):  # by turns: the machine may be busy for a while
             for dtype, seconds in taken.items():
                 compute_in(trainer.learner, dtype)

@@ -43,12 +43,12 @@ class MLP(nn.Module):
     """Hidden layers with GELU, then a linear one, for each of E networks.
 
     Attributes:
-        dtype: What layers are computed in, see `compute_in`. What is an answer, and not an input
-            of another network, is computed in float32 by its last layer: a value of −60 in bfloat16
-            could not tell one step from the next.
+        dtype: What layers are computed in, see `compute_in`; None has the type of the input. What
+            is an answer, and not an input of another network, keeps that type in the last layer: a
+            value of −60 in bfloat16 could not tell one step from the next.
     """
 
-    dtype = torch.float32
+    dtype: torch.dtype | None = None
     answers = True
     """Whether the output is an answer."""
 
@@ -72,15 +72,18 @@ class MLP(nn.Module):
         weights = [p.detach() if frozen else p for p in self.parameters()]
         if len(x) < len(weights[0]):  # one input goes to all networks
             x = x.expand(len(weights[0]), -1, -1)
-        x = x.to(self.dtype)
+        exact, rough = x.dtype, self.dtype or x.dtype
+        x = x.to(rough)
         for weight, bias in zip(weights[:-2:2], weights[1:-2:2], strict=True):
-            x = F.gelu(torch.baddbmm(bias.to(self.dtype), x, weight.to(self.dtype).mT))
-        last = torch.float32 if self.answers else self.dtype
-        return torch.baddbmm(weights[-1].to(last), x.to(last), weights[-2].to(last).mT).float()
+            x = F.gelu(torch.baddbmm(bias.to(rough), x, weight.to(rough).mT))
+        last = exact if self.answers else rough
+        return torch.baddbmm(weights[-1].to(last), x.to(last), weights[-2].to(last).mT).to(exact)
 
 
-def compute_in(module: nn.Module, dtype: torch.dtype) -> None:
+def compute_in(module: nn.Module, dtype: torch.dtype | None) -> None:
     """Have the hidden layers of all networks in a module computed in a type; weights keep theirs.
+
+    None computes in the type of the inputs.
 
     What is computed around the networks, such as differences between a state and a goal, is not
     touched.

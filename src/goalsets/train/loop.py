@@ -80,7 +80,7 @@ class Trainer:
         """Create the optimiser and, where there is a checkpoint, go back to it."""
         keep_freed_memory()
         self.config, self.learner, self.sampler = config, learner.to(device), sampler
-        compute_in(learner, getattr(torch, config.precision))
+        compute_in(learner, torch.bfloat16 if config.precision == "bfloat16" else None)
         self.device = device
         self.directory, self.logs = directory, logs
         self.log_every, self.checkpoint_every = log_every, checkpoint_every
