@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from goalsets import GoalSet, Query
+from goalsets import GoalSet, GoalsetsError, Query
 from goalsets.envs.tabletop.layout import OPENING
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.rollout import EpisodeSpec, run_episode
@@ -221,3 +221,8 @@ def test_one_coordinate_never_decides_otherwise_than_the_goal_set():
     found = [step.holds(state) for state in states]
     assert found == goals.contains(states).tolist()
     assert 0 < sum(found) < 400
+
+
+def test_prices_by_a_policy_need_one_that_predicts_steps():
+    with pytest.raises(GoalsetsError, match="counts nothing. Take prices by the data"):
+        PlanningPolicy(Carrier(), table_planner(), prices="policy")

@@ -190,3 +190,37 @@ def test_the_least_number_of_flips_is_that_of_a_blind_search(seed):
         for wrong in itertools.combinations(range(count), size):
             if frozenset(wrong) in depth:
                 assert rule.least(wrong) == depth[frozenset(wrong)]
+
+
+@pytest.mark.parametrize("dear", [0, 1])
+def test_a_learners_distance_may_price_the_moves(dear):
+    """Of two blocks that change places, the one that is dear to move is moved only once."""
+    start, goal = _table((0, -1, FLOOR), (0, 1, FLOOR)), _table((0, 1, FLOOR), (0, -1, FLOOR))
+    column = TABLE.by_name[f"block{dear}_pos"].indices[0]
+
+    def distance(states, goals, masks):
+        assert states.shape == goals.shape == masks.shape
+        return np.where(masks[:, column], 300.0, 20.0).astype(np.float32)
+
+    asked = GoalSet(goal, Query.parse("task", TABLE))
+    plan = table_planner().plan(start, asked, distance=distance)
+    assert [step.parts[0] for step in plan.steps].count(f"block{dear}") == 1
+    assert plan.price == 20 + 300 + 20
+    assert table_planner().plan(start, asked).price != plan.price
+
+
+def test_waypoints_are_whole_states_in_which_the_step_is_done():
+    """Policies that are shown whole states get the plan's objects, and a robot of the data."""
+    start, goal = _table((0, -1, FLOOR), (0, 1, FLOOR)), _table((0, 1, FLOOR), (0, -1, FLOOR))
+    plan = table_planner().plan(start, GoalSet(goal, Query.parse("task", TABLE)))
+    hands = table_planner().moves.after[:, list(TABLE.by_name["eff_pos"].indices)]
+    expected = start.copy()
+    for step in plan.steps:
+        reference = np.asarray(step.goals.reference)
+        own = list(TABLE.by_name[f"{step.parts[0]}_pos"].indices)
+        other = list(TABLE.by_name[f"block{'10'[int(step.parts[0][-1])]}_pos"].indices)
+        assert step.holds(reference)
+        assert reference[other].tolist() == expected[other].tolist()
+        hand = reference[list(TABLE.by_name["eff_pos"].indices)]
+        assert (hands == hand).all(1).any()
+        expected[own] = reference[own]
