@@ -212,3 +212,17 @@ def test_a_window_needs_arrivals() -> None:
         Sampler(make_data(), LAYOUT, Full(), BatchSpec({"actor": DIRECT}))
     with pytest.raises(GoalsetsError, match="a window of 1 step or more, got 0"):
         GoalMixture(window=0)
+
+
+def test_who_lingers_is_still_asked_for_a_while() -> None:
+    lingering = dataclasses.replace(DIRECT, linger=3)
+    sampler = make_sampler(BatchSpec({"actor": lingering}))
+    batch = sampler.sample(400, Generators.from_seed(3))
+    rows, arrivals = arrivals_of(sampler, batch, "actor")
+    ahead = batch.goals["actor"].steps >= 0
+    asked = (arrivals - rows)[ahead]
+    within = (asked > -3) & (asked <= WINDOW)
+    assert within.mean() >= 1 - batch.facts[UNDIRECTED]
+    assert {-2, -1, 0} <= set(asked[within].tolist())
+    with pytest.raises(GoalsetsError, match="linger must be 0 steps or more, got -1"):
+        dataclasses.replace(DIRECT, linger=-1)

@@ -36,6 +36,8 @@ class Overrides:
     """What counts as being at a goal in relabeling."""
     direct: int | None = None
     """Steps within which an actor's goal must be arrived at, and not before."""
+    linger: int | None = None
+    """With --direct: steps after its arrival at which an actor is still asked for a goal."""
     inputs: str | None = None
     """What networks are shown of a question: plain (the paper's) or relational."""
     fill: Literal["learned", "zero", "random"] | None = None

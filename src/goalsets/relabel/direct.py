@@ -3,7 +3,8 @@
 Of the goals that a mixture draws, many are no use to an actor: the question was answered already
 where it is asked, so that what was done then says nothing; or its answer came so much later that
 what was done then may have been for something else. A direct goal is arrived at within a window,
-and not yet. Reference and query are drawn together until they make one.
+and not yet. Reference and query are drawn together until they make one. With a *linger*, a question
+is also asked for so many steps after its answer: what the data did then, such as letting go.
 """
 
 from __future__ import annotations
@@ -77,23 +78,21 @@ class DirectGoals:
         Returns:
             The goals, and what there is to tell of them.
         """
-        window = _window(mixture)
         late = self._late(rows, first)
-        direct = (late > 0) & (late <= window)
+        direct = _is_direct(late, mixture)
         found, rejected = first.copy(), np.flatnonzero(~direct)
         for _ in range(ROUNDS):
             if len(rejected) == 0:
                 break
             others = self._draw(mixture, rows[rejected], ends[rejected], rng)
-            late_others = self._late(rows[rejected], others)
-            accepted = (late_others > 0) & (late_others <= window)
+            accepted = _is_direct(self._late(rows[rejected], others), mixture)
             found.put(rejected, others, accepted)
             rejected = rejected[~accepted]
         if len(rejected) and self._groups.any():
             rejected = self._one_group(mixture, rows, ends, found, rejected, rng)
         return found, {
-            ANSWERED: float((late == 0).mean()),
-            FAR: float((late > window).mean()),
+            ANSWERED: float((late <= 0).mean()),
+            FAR: float((late > _window(mixture)).mean()),
             UNDIRECTED: len(rejected) / len(rows),
         }
 
@@ -103,8 +102,8 @@ class DirectGoals:
         return Drawn(goals, steps, self.queries.sample(layout, len(rows), rng.queries))
 
     def _late(self, rows: Rows, drawn: Drawn) -> Rows:
-        """Steps to the arrivals, 0 for what is answered; a very large number if it is elsewhere."""
-        late = np.maximum(self.arrivals.arrival(drawn.rows, drawn.masks) - rows, 0)
+        """Steps to the arrivals, 0 or less for what is answered; very many if it is elsewhere."""
+        late = self.arrivals.arrival(drawn.rows, drawn.masks) - rows
         return np.where(drawn.steps >= 0, late, np.iinfo(np.int64).max)
 
     def _one_group(
@@ -121,7 +120,7 @@ class DirectGoals:
         rows, ends = rows[rejected], ends[rejected]
         goals, steps = future.sample(rows, ends, self.source, rng.goals)
         late = goals[:, None] - self.arrivals.groups.take(goals, 0) - rows[:, None]
-        direct = (late > 0) & (late <= _window(mixture)) & self._groups
+        direct = _is_direct(late, mixture) & self._groups
         # The largest of random numbers is at each of the direct ones equally often.
         chosen = np.where(direct, rng.queries.random(direct.shape), -1.0).argmax(-1)
         some: Flags = np.any(direct, axis=-1)
@@ -139,6 +138,11 @@ class DirectGoals:
         if np.isin(share, (0.0, 1.0)).all():
             return np.zeros(len(self.arrivals.rule.groups), np.bool_)
         return self.arrivals.rule.divide(share[None] > 0)[0][0]
+
+
+def _is_direct(late: Rows, mixture: GoalMixture) -> Flags:
+    """Whether steps to arrivals are those of direct goals."""
+    return (late > -mixture.linger) & (late <= _window(mixture))
 
 
 def _window(mixture: GoalMixture) -> int:

@@ -66,6 +66,8 @@ class GoalMixture:
     window: int | None = None
     """Steps within which the goal must be arrived at, and at which the question must not be
     answered yet (see `goalsets.relabel.direct`); None takes any goal."""
+    linger: int = 0
+    """With a window: steps after the arrival at which the question is still asked."""
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -81,6 +83,8 @@ class GoalMixture:
             )
         if self.window is not None and self.window < 1:
             raise GoalsetsError(f"direct goals need a window of 1 step or more, got {self.window}.")
+        if self.linger < 0:
+            raise GoalsetsError(f"linger must be 0 steps or more, got {self.linger}.")
 
     def within(self, horizon: int) -> GoalMixture:
         """This mixture with a horizon, unless it has its own."""

@@ -61,6 +61,9 @@ class TrainConfig:
     direct: int | None = None
     """Steps within which an actor's goal must be arrived at (see `goalsets.relabel.arrivals`); None
     takes any future goal."""
+    linger: int = 0
+    """With `direct`: steps after its arrival at which an actor is still asked for a goal. It then
+    learns what the data did when it was there."""
     inputs: str = "plain"
     """What networks are shown of a question: the paper's [s̄, ḡ, q] is `plain`; see
     `goalsets.condition.INPUTS`."""
@@ -83,6 +86,8 @@ class TrainConfig:
             raise GoalsetsError(f"learning_rate must be above 0, got {self.learning_rate}.")
         if self.direct is not None and self.direct < 1:
             raise GoalsetsError(f"direct must be 1 step or more, got {self.direct}.")
+        if self.linger < 0:
+            raise GoalsetsError(f"linger must be 0 steps or more, got {self.linger}.")
 
     def learner_config(self) -> Any:  # noqa: ANN401 - each learner has its own
         """The learner's configuration."""
