@@ -109,6 +109,13 @@ def test_a_scheme_with_direct_hindsight_brings_it_to_every_preset() -> None:
     assert (chosen.inputs, chosen.labels, chosen.direct) == ("plain", "identity", None)
 
 
+def test_short_ways_count_for_more_where_data_is_noisy() -> None:
+    noisy, clean = (resolve(t, learner="gcbc", scheme="gs-direct") for t in (NOISY, CLEAN))
+    assert noisy.settings["discount"] < clean.settings["discount"] < 1
+    ant = resolve("antmaze-medium-navigate-v0", learner="gcbc", scheme="gs-direct")
+    assert ant.settings == clean.settings  # there is no motion that noise would complete
+
+
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_an_hour_has_direct_hindsight_with_every_scheme_and_more_steps(learner: str) -> None:
     ours = resolve("scene-play-v0", learner=learner, scheme="gs-direct", preset=HOUR)

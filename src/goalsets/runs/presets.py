@@ -23,6 +23,8 @@ Fields = dict[str, Any]
 
 DIRECT = "direct"
 """The name under which a learner declares what suits it with direct hindsight, at any preset."""
+DIRECT_NOISY = "direct-noisy"
+"""The same, where the data is noisy."""
 HOUR = "hour"
 """The preset that has direct hindsight with every scheme."""
 _NOISY = "noisy"
@@ -144,6 +146,14 @@ def direct_hindsight(task: str, horizon: int | None = None) -> Fields:
     return {"inputs": "relational", "labels": "arrival", "direct": motion}
 
 
+def _direct_settings(task: str, learner: str) -> Fields:
+    """A learner's settings with direct hindsight; it may have others for motions in noisy data."""
+    own = dict(_own(DIRECT, learner).get("settings", {}))
+    if _data_kind(task) == _NOISY and TASKS[task].motion is not None:
+        own |= _own(DIRECT_NOISY, learner).get("settings", {})
+    return own
+
+
 def resolve(
     task: str,
     *,
@@ -170,7 +180,7 @@ def resolve(
     known = TASKS[task].presets if task in TASKS else {}
     fields = PRESETS[known.get(preset, preset)](task, learner)
     if SCHEMES[scheme].direct or preset == HOUR:
-        own = _own(DIRECT, learner).get("settings", {})
+        own = _direct_settings(task, learner)
         fields |= direct_hindsight(task, (overrides or {}).get("horizon"))
         fields["settings"] = {**fields.get("settings", {}), **own}
     fields = {**fields, **(overrides or {})}
