@@ -276,3 +276,12 @@ def test_a_damaged_planner_is_named(planned: Setup, tmp_path: Path) -> None:
     (run.path / "planner.safetensors").write_bytes(b"nothing")
     with pytest.raises(GoalsetsError, match="is no planner, or damaged"):
         open_setup([run.path])
+
+
+def test_a_stuck_robot_is_shaken_as_everywhere_else(show: Show) -> None:
+    stage = show.stages[0]
+    assert stage.course is not None
+    state, wanted = stage.world.observation, np.linspace(-0.5, 0.5, 5, dtype=np.float32)
+    taken = [stage.course.shaken(wanted * (1 + n % 2), state) for n in range(60)]
+    assert np.array_equal(taken[0], wanted)
+    assert any(not np.array_equal(a, wanted * (1 + n % 2)) for n, a in enumerate(taken))

@@ -70,6 +70,10 @@ class Course:
         """The reference `[D]` and the mask `[D]` to ask for in a state `[D]`."""
         return self._follower.question(self._following, state)
 
+    def shaken(self, action: Floats, state: Floats) -> Floats:
+        """The action `[A]` to take in a state `[D]`: with noise where the robot is stuck."""
+        return self._following.shaking.shake(action, state, self._planner.deviations)
+
     def chain(self) -> Chain:
         """The plan as it stands; the same object as long as nothing has changed."""
         following, drawn = self._following, self._drawn

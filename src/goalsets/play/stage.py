@@ -113,6 +113,7 @@ class Stage:
             return act(seen, goals.reference, goals.query, rng=self._rng, memory=self._memory)
         reference, mask = self.course.question(seen)
         action = act(seen, reference, mask, rng=self._rng, memory=self.course.memory)
+        action = self.course.shaken(action, seen)
         chain = self.course.chain()
         if not self.chains or self.chains[-1][1] is not chain:
             self.chains.append((self.steps, chain))
