@@ -15,10 +15,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from goalsets.campaign.pages import README, fill_places
+from goalsets.campaign.pages import README, fill_places, success_cell
 from goalsets.campaign.results import keep_records, train_missing
 from goalsets.report.published import best_published, published_scores
-from goalsets.report.statistics import success_interval
 from goalsets.runs.run import is_planned, read_evaluations
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Sweep
@@ -161,11 +160,7 @@ def _minutes(runs: Runs) -> float:
 
 
 def _cell(runs: Runs, chain: bool) -> str:
-    """Success in percent with its interval, over the seeds."""
-    records = [found[chain] for found in runs]
-    values = [100.0 * record["success"] for record in records]
-    low, high = success_interval(values, sum(record["num_episodes"] for record in records))
-    return f"{statistics.fmean(values):.0f} [{low:.0f}, {high:.0f}]"
+    return success_cell([found[chain] for found in runs])
 
 
 if __name__ == "__main__":

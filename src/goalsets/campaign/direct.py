@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from goalsets.campaign.chains import PLACE, RUNS
-from goalsets.campaign.pages import fill_places
+from goalsets.campaign.pages import fill_places, success_cell
 from goalsets.campaign.results import keep_records, suite_names, train_missing
-from goalsets.report.statistics import success_interval
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.presets import resolve
 from goalsets.runs.run import is_planned, read_evaluations
@@ -154,13 +153,9 @@ def _asked(row: Sequence[tuple[Job, Record]]) -> list[str]:
 
 
 def _cell(found: Sequence[Record], predicate: str) -> str:
-    """Success in percent with its interval, over the seeds that were asked."""
+    """Success at a predicate over the seeds that were asked; a dash where none was."""
     asked = [r["by_predicate"][predicate] for r in found if predicate in r["by_predicate"]]
-    if not asked:
-        return "—"
-    values = [100.0 * each["success"] for each in asked]
-    low, high = success_interval(values, sum(each["num_episodes"] for each in asked))
-    return f"{statistics.fmean(values):.0f} [{low:.0f}, {high:.0f}]"
+    return success_cell(asked) if asked else "—"
 
 
 if __name__ == "__main__":

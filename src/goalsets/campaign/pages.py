@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+from goalsets.report.statistics import success_interval
 
 README = Path("README.md")
 
@@ -21,3 +25,14 @@ def fill_places(texts: Mapping[str, str], pages: Iterable[Path]) -> None:
 
     for page in pages:
         page.write_text(place.sub(fill, page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def success_cell(found: Sequence[Mapping[str, Any]]) -> str:
+    """Success in percent with its interval, over what was found with each seed.
+
+    Args:
+        found: Each with its `success` and `num_episodes`.
+    """
+    values = [100.0 * each["success"] for each in found]
+    low, high = success_interval(values, sum(each["num_episodes"] for each in found))
+    return f"{statistics.fmean(values):.0f} [{low:.0f}, {high:.0f}]"
