@@ -117,7 +117,7 @@ class Evidence:
         others = self._others(place, state)
         left, _ = table.like(features(part, state[None], others), table.leave)
         apart, like = table.like(features(part, targets, others))
-        far = np.maximum(_not_by_chance(apart), _not_by_chance(left)[0]).astype(np.float32)
+        far = np.maximum(not_by_chance(apart), not_by_chance(left)[0]).astype(np.float32)
         steps = table.steps[like[:, :16]].mean(1)
         return Compared(steps, far, like)
 
@@ -272,7 +272,7 @@ class _Table:
 _NOBODY = np.full(1, np.inf, np.float32)
 
 
-def _not_by_chance(apart: Floats) -> Floats:
+def not_by_chance(apart: Floats) -> Floats:
     """How far the last of the witnesses is, `[C]`, of distances `[C, k]` in order."""
     return apart[:, min(_WITNESSES, apart.shape[1]) - 1]
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.plan.evidence import LIMIT, Compared, Evidence, Judgement, Jump
+from goalsets.plan.evidence import LIMIT, Compared, Evidence, Judgement, Jump, not_by_chance
 from goalsets.plan.found import Distance, Found, Move, Penalties
 from goalsets.plan.parts import Floats
 from goalsets.plan.places import touches
@@ -162,7 +162,7 @@ class Search:
         seen: set[tuple[int, bool]] = set()
         flipped: set[int] = set()
         for jump in self.evidence.joint:
-            if missing.intersection(jump.parts):
+            if missing.issuperset(jump.parts):
                 found, against = self._move_together(node, state, jump)
                 yield from found
                 waiting += [(against, True)] if against >= 0 else []
@@ -277,8 +277,6 @@ class Search:
         self, node: Node, state: Floats, jump: Jump
     ) -> tuple[list[tuple[Node, Found, float]], int]:
         """Parts that move at once, to where all of them are asked to be."""
-        if not set(jump.parts) <= set(self.asked):
-            return [], -1
         target = state.copy()
         for place in jump.parts:
             target[self.parts[place].columns] = self.values[place][GOAL]
@@ -287,14 +285,15 @@ class Search:
             part = self.parts[place]
             far = np.maximum(far, part.apart(jump.moves.before, state))
             far = np.maximum(far, part.apart(jump.moves.after, target))
-        if far.min() > LIMIT:
+        witnessed = float(not_by_chance(np.sort(far)[None])[0])
+        if witnessed > LIMIT:
             return [], -1
         against = self._against(node, state, jump)
         if against >= 0:
             return [], against
         support = int((far <= LIMIT).sum())
         steps = self._steps(state, target[None], jump.parts, np.array([jump.steps]))[0]
-        found = Found(jump.parts, target, float(steps), float(far.min()), support, False)
+        found = Found(jump.parts, target, float(steps), witnessed, support, False)
         return [(_set(node, dict.fromkeys(jump.parts, GOAL)), found, self._price(found))], -1
 
     def _steps(
