@@ -14,9 +14,11 @@ from goalsets.plan import Plan, PlanningPolicy, read_planner
 from goalsets.plan.planner_file import PLANNER, PlannerFileError
 from goalsets.policy import TrainedPolicy
 from goalsets.runs import run as runs
+from goalsets.runs.config import TrainConfig
 from goalsets.runs.planning import _enough, planner_of
 from goalsets.runs.run import Run
-from tests.plan.runs import copy_of_run, make_store, place, question, store, trained
+from goalsets.train.session import Pace, train
+from tests.plan.runs import TASK, copy_of_run, make_store, place, question, store, trained
 
 pytestmark = pytest.mark.xdist_group("plan")  # they share a run
 
@@ -161,3 +163,30 @@ def test_a_planner_of_much_data_is_learned_from_evenly_spread_episodes() -> None
     assert offsets.tolist() == [0, 5, 10, 15, 20, 25]
     assert observations[::5, 0].tolist() == [0, 4, 8, 12, 16]
     assert _enough(Trajectories.from_episodes(episodes), 100)[1].tolist()[-1] == 100
+
+
+@pytest.mark.parametrize("scheme", ["her-full", "her-task"])
+def test_policies_that_hear_no_query_are_shown_waypoints(scheme: str, tmp_path: Path) -> None:
+    """Each step of a plan shows them a whole state in which the step is done."""
+    config = TrainConfig(TASK, scheme=scheme, steps=2, batch_size=16, hidden=16)
+    run = train(config, store(), tmp_path / "run", pace=Pace())
+    policy = goalsets.load(run.path)
+    first, goals = question(4)
+    heard: list[np.ndarray] = []
+    act = policy.act
+
+    def listen(observation: np.ndarray, goal: np.ndarray, query: object, **rest: object) -> object:
+        heard.append(goal[policy.hears(query)])
+        return act(observation, goal, query, **rest)
+
+    policy.act = listen
+    planned = policy.planning(store())
+    memory = planned.reset()
+    planned.act(first, goals.reference, goals.query, memory=memory)
+    following = planned.following(memory)
+    assert following is not None
+    step = following.plan.steps[0]
+    assert step.aside  # a block is put out of the way: the goal itself is not shown
+    shown = policy.hears(goals.query)
+    assert np.array_equal(heard[0], np.asarray(step.goals.reference)[shown])
+    assert not np.array_equal(heard[0], np.asarray(goals.reference)[shown])
