@@ -226,3 +226,22 @@ def test_who_lingers_is_still_asked_for_a_while() -> None:
     assert {-2, -1, 0} <= set(asked[within].tolist())
     with pytest.raises(GoalsetsError, match="linger must be 0 steps or more, got -1"):
         dataclasses.replace(DIRECT, linger=-1)
+
+
+def test_what_an_object_only_passed_by_is_no_goal() -> None:
+    x, y = LAYOUT.groups
+    layout = StateLayout(4, [dataclasses.replace(x, name="x0", kind="x*"), y], name="object")
+    settled = dataclasses.replace(DIRECT, settled=3, window=20)
+    data = make_data()
+    arrivals = Arrivals(Rule(layout, np.ones(4, np.float32)), data)
+    spec = BatchSpec({"actor": settled})
+    sampler = Sampler(data, layout, Semantic(), spec, horizon=30, arrivals=arrivals)
+    batch = sampler.sample(400, Generators.from_seed(4))
+    rows, arrived = arrivals_of(sampler, batch, "actor")
+    goals = batch.goals["actor"]
+    held = rows_of(goals.references, data) - arrived
+    direct = (rows < arrived) & (arrived <= rows + 20)
+    about = goals.masks[:, 0]
+    assert (held[direct & about] >= 3).mean() > 0.95  # the rest is what was drawn first
+    assert (held[direct & ~about] < 3).any()  # the robot itself never rests
+    assert batch.facts[UNDIRECTED] >= (~direct).mean()

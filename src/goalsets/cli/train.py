@@ -38,6 +38,8 @@ class Overrides:
     """Steps within which an actor's goal must be arrived at, and not before."""
     linger: int | None = None
     """With --direct: steps after its arrival at which an actor is still asked for a goal."""
+    settled: int | None = None
+    """With --direct: steps for which a goal about an object must have held when it is drawn."""
     inputs: str | None = None
     """What networks are shown of a question: plain (the paper's) or relational."""
     fill: Literal["learned", "zero", "random"] | None = None

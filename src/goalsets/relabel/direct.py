@@ -4,7 +4,8 @@ Of the goals that a mixture draws, many are no use to an actor: the question was
 where it is asked, so that what was done then says nothing; or its answer came so much later that
 what was done then may have been for something else. A direct goal is arrived at within a window,
 and not yet. Reference and query are drawn together until they make one. With a *linger*, a question
-is also asked for so many steps after its answer: what the data did then, such as letting go.
+is also asked for so many steps after its answer: what the data did then, such as letting go. Goals
+about objects may have to be *settled*: what an object only passed by was perhaps nobody's aim.
 """
 
 from __future__ import annotations
@@ -79,13 +80,14 @@ class DirectGoals:
             The goals, and what there is to tell of them.
         """
         late = self._late(rows, first)
-        direct = _is_direct(late, mixture)
+        direct = _is_direct(late, mixture) & self._has_settled(first, mixture)
         found, rejected = first.copy(), np.flatnonzero(~direct)
         for _ in range(ROUNDS):
             if len(rejected) == 0:
                 break
             others = self._draw(mixture, rows[rejected], ends[rejected], rng)
             accepted = _is_direct(self._late(rows[rejected], others), mixture)
+            accepted &= self._has_settled(others, mixture)
             found.put(rejected, others, accepted)
             rejected = rejected[~accepted]
         if len(rejected) and self._groups.any():
@@ -119,13 +121,28 @@ class DirectGoals:
         future = dataclasses.replace(mixture, p_current=0.0, p_future=1.0, p_random=0.0)
         rows, ends = rows[rejected], ends[rejected]
         goals, steps = future.sample(rows, ends, self.source, rng.goals)
-        late = goals[:, None] - self.arrivals.groups.take(goals, 0) - rows[:, None]
+        held = self.arrivals.groups.take(goals, 0)
+        late = goals[:, None] - held - rows[:, None]
         direct = _is_direct(late, mixture) & self._groups
+        direct &= (held >= mixture.settled) | ~self._about_objects
         # The largest of random numbers is at each of the direct ones equally often.
         chosen = np.where(direct, rng.queries.random(direct.shape), -1.0).argmax(-1)
         some: Flags = np.any(direct, axis=-1)
         found.put(rejected, Drawn(goals, steps, self.arrivals.rule.masks[chosen]), some)
         return rejected[~some]
+
+    def _has_settled(self, drawn: Drawn, mixture: GoalMixture) -> Flags:
+        """Whether goals about objects had held for long enough when they were drawn."""
+        if mixture.settled == 0:
+            return np.ones(len(drawn.rows), np.bool_)
+        about = (drawn.masks & self.arrivals.rule.masks[self._about_objects].any(0)).any(-1)
+        held = drawn.rows - self.arrivals.arrival(drawn.rows, drawn.masks)
+        return ~about | (held >= mixture.settled)
+
+    @functools.cached_property
+    def _about_objects(self) -> Flags:
+        """`bool[G]`: which groups are about objects, and not about the robot itself."""
+        return np.array([bool(group.kind) for group in self.arrivals.rule.layout.groups])
 
     @functools.cached_property
     def _groups(self) -> Flags:

@@ -68,6 +68,8 @@ class GoalMixture:
     answered yet (see `goalsets.relabel.direct`); None takes any goal."""
     linger: int = 0
     """With a window: steps after the arrival at which the question is still asked."""
+    settled: int = 0
+    """With a window: steps for which a goal about an object must have held when it is drawn."""
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -83,8 +85,9 @@ class GoalMixture:
             )
         if self.window is not None and self.window < 1:
             raise GoalsetsError(f"direct goals need a window of 1 step or more, got {self.window}.")
-        if self.linger < 0:
-            raise GoalsetsError(f"linger must be 0 steps or more, got {self.linger}.")
+        for name in ("linger", "settled"):
+            if getattr(self, name) < 0:
+                raise GoalsetsError(f"{name} must be 0 steps or more, got {getattr(self, name)}.")
 
     def within(self, horizon: int) -> GoalMixture:
         """This mixture with a horizon, unless it has its own."""

@@ -64,6 +64,9 @@ class TrainConfig:
     linger: int = 0
     """With `direct`: steps after its arrival at which an actor is still asked for a goal. It then
     learns what the data did when it was there."""
+    settled: int = 0
+    """With `direct`: steps for which a goal about an object must have held when it is drawn. What
+    it only passed by is then no goal. Objects are what has a `kind` in the layout."""
     inputs: str = "plain"
     """What networks are shown of a question: the paper's [s̄, ḡ, q] is `plain`; see
     `goalsets.condition.INPUTS`."""
@@ -86,8 +89,9 @@ class TrainConfig:
             raise GoalsetsError(f"learning_rate must be above 0, got {self.learning_rate}.")
         if self.direct is not None and self.direct < 1:
             raise GoalsetsError(f"direct must be 1 step or more, got {self.direct}.")
-        if self.linger < 0:
-            raise GoalsetsError(f"linger must be 0 steps or more, got {self.linger}.")
+        for name in ("linger", "settled"):
+            if getattr(self, name) < 0:
+                raise GoalsetsError(f"{name} must be 0 steps or more, got {getattr(self, name)}.")
 
     def learner_config(self) -> Any:  # noqa: ANN401 - each learner has its own
         """The learner's configuration."""

@@ -133,7 +133,12 @@ def _make_spec(config: TrainConfig) -> BatchSpec:
     # Near futures need no preference any more: the window is one.
     window = config.direct
     direct = dataclasses.replace(
-        spec.goals[ACTOR], window=window, linger=config.linger, horizon=window, exponent=1.0
+        spec.goals[ACTOR],
+        window=window,
+        linger=config.linger,
+        settled=config.settled,
+        horizon=window,
+        exponent=1.0,
     )
     return dataclasses.replace(spec, goals={**spec.goals, ACTOR: direct})
 
