@@ -82,7 +82,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     preset: str = "cpu",
     seed: int = 0,
     data: Path | None = None,
-    output: Path | None = None,
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     resume: bool = False,
     set: tuple[str, ...] = (),  # noqa: A002 - what people type
     threads: int | None = None,
