@@ -143,13 +143,19 @@ def direct_hindsight(task: str, horizon: int | None = None) -> Fields:
         horizon: For data that is no task's: about as many steps as a motion takes.
     """
     motion = TASKS[task].motion if task in TASKS else horizon
-    return {"inputs": "relational", "labels": "arrival", "direct": motion}
+    # Noise turns and pushes things: what they only passed by was nobody's aim.
+    settled = {"settled": 4} if _has_noisy_motions(task) else {}
+    return {"inputs": "relational", "labels": "arrival", "direct": motion, **settled}
+
+
+def _has_noisy_motions(task: str) -> bool:
+    return _data_kind(task) == _NOISY and TASKS[task].motion is not None
 
 
 def _direct_settings(task: str, learner: str) -> Fields:
     """A learner's settings with direct hindsight; it may have others for motions in noisy data."""
     own = dict(_own(DIRECT, learner).get("settings", {}))
-    if _data_kind(task) == _NOISY and TASKS[task].motion is not None:
+    if _has_noisy_motions(task):
         own |= _own(DIRECT_NOISY, learner).get("settings", {})
     return own
 
