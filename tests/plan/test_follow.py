@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from goalsets import GoalSet, GoalsetsError, Query
 from goalsets.envs.tabletop.layout import OPENING
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.rollout import EpisodeSpec, run_episode
-from goalsets.plan import Follower, PlanningPolicy, Step
+from goalsets.plan import Follower, PlanningPolicy, Step, read_planner, write_planner
 from goalsets.plan.shaking import Shaking
 from tests.plan.worlds import CHEST, INSIDE, TABLE, chest_planner, chest_state, table_planner
 
@@ -226,3 +228,23 @@ def test_one_coordinate_never_decides_otherwise_than_the_goal_set():
 def test_prices_by_a_policy_need_one_that_predicts_steps():
     with pytest.raises(GoalsetsError, match="counts nothing. Take prices by the data"):
         PlanningPolicy(Carrier(), table_planner(), prices="policy")
+
+
+def test_a_policy_that_knows_what_to_do_at_a_goal_is_asked_a_little_longer(world, tmp_path):
+    """It lets go of a block before it is asked for the next one."""
+    write_planner(dataclasses.replace(table_planner(), wait=4), tmp_path / "planner.safetensors")
+    planner = read_planner(tmp_path / "planner.safetensors")
+    first, goal = world.start(2, 0)
+    follower = Follower(planner)
+    following = follower.begin(first, GoalSet(goal, TASKS[TASK].query))
+    columns = list(following.step.goals.query.indices)
+    done = first.copy()
+    done[columns] = following.step.goals.reference[columns]
+    asked = [follower.question(following, done)[1].tolist() for _ in range(3)]
+    assert following.at == 0
+    follower.question(following, first)  # it moved on: what held before does not count
+    asked += [follower.question(following, done)[1].tolist() for _ in range(4)]
+    assert following.at == 0
+    assert len({tuple(mask) for mask in asked}) == 1
+    follower.question(following, done)
+    assert following.at == 1

@@ -45,6 +45,8 @@ class Following:
     """The number of the step that is due."""
     waited: int = 0
     """Steps since it was asked first."""
+    held: int = 0
+    """Steps for which it has held."""
     plans: int = 1
     """How many plans were made."""
     penalties: Penalties = field(default_factory=Penalties)
@@ -95,8 +97,12 @@ class Follower:
         """The reference `[D]` and the mask `[D]` to ask for in a state `[D]`; moves the plan on."""
         step = following.step
         if step is not None:
-            if step.holds(state):
+            holds = step.holds(state)
+            following.held = following.held + 1 if holds else 0
+            if holds and following.held > self._wait(step):
                 self._arrived(following, state)
+            elif holds:
+                pass  # it is asked for a little longer
             elif following.waited > _PATIENCE * step.steps + _GRACE:
                 self._give_up(following, state, step)
             elif following.waited % _LOOK == 0 and self._is_surprised(following, step, state):
@@ -127,6 +133,13 @@ class Follower:
         if following.lingered >= _LINGER + _DETOUR:
             following.nearest, following.lingered = np.inf, 0
         return following.place
+
+    def _wait(self, step: Step) -> int:
+        """For how many steps a step is still asked when it holds."""
+        if not self.planner.wait or step.move is None:
+            return 0
+        settles = [self.planner.parts[place].nature == "settling" for place in step.move[0]]
+        return self.planner.wait if all(settles) else 0
 
     def change(self, following: Following, state: Floats, steps: Sequence[Step]) -> None:
         """Take other steps for those that are due and to come, as somebody wishes.
@@ -200,7 +213,7 @@ class Follower:
 
     def _enter(self, following: Following, state: Floats) -> Following:
         """Begin a step."""
-        following.waited = 0
+        following.waited = following.held = 0
         following.entered, following.looked = np.array(state, np.float32), _NOTHING
         following.way = following.place = None
         following.nearest, following.lingered = np.inf, 0

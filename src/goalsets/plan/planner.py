@@ -52,6 +52,9 @@ class Planner:
     """`[D]`, of the data: what is much and what is little. None where nobody knows."""
     data: str = ""
     """The fingerprint of the data that it was learned from; empty where nobody knows."""
+    wait: int = 0
+    """Steps for which a part that settles is still asked for when it has arrived: for policies that
+    have learned what to do then, such as letting go."""
     _evidence: dict[tuple[str, ...], Evidence] = field(
         default_factory=dict[tuple[str, ...], Evidence], repr=False
     )

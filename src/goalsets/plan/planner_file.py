@@ -59,6 +59,7 @@ def write_planner(planner: Planner, path: str | Path) -> None:
         "parts": [_part_to_dict(part) for part in planner.parts],
         "roads": [_part_to_dict(roads.part) for roads in planner.roads],
         "reach": planner.reach,
+        "wait": planner.wait,
         "data": planner.data,
     }
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -124,9 +125,16 @@ def _planner(said: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Plann
         for number, plain in enumerate(said["roads"])
     )
     moves = Moves(before, after, changed, steps)
-    reach, data = int(said["reach"]), str(said.get("data", ""))
     return Planner(
-        layout, parts, moves, whole("usual"), maps, reach, _deviations(arrays, layout), data
+        layout,
+        parts,
+        moves,
+        whole("usual"),
+        maps,
+        int(said["reach"]),
+        _deviations(arrays, layout),
+        str(said.get("data", "")),
+        wait=max(0, int(said.get("wait", 0))),
     )
 
 

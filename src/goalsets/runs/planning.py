@@ -26,6 +26,9 @@ from goalsets.workers import silence
 if TYPE_CHECKING:
     from goalsets.runs.run import Run
 
+WAIT = 10
+"""Steps for which a part is still asked for when it has arrived, if a run was trained for so many:
+enough to let go of a cube."""
 MOST_STATES = 1_000_000
 """A planner is learned from about so many states at the most: more teach it nothing new, and data
 on disk need not fit into memory."""
@@ -62,6 +65,7 @@ def planner_of(
         say(f"{path} was learned from other data: it is learned anew.")
     data = named or _own_store(run)
     planner = learn_planner(run.frame.layout, data, say)
+    planner = dataclasses.replace(planner, wait=min(run.config.linger, WAIT))
     if not run.shipped:
         write_planner(planner, path)
     return _told(planner, data.path, run, say)
