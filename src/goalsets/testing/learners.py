@@ -13,7 +13,7 @@ from torch import Tensor
 from goalsets.condition import GoalSetConditioner
 from goalsets.learners import LEARNERS, Batch, BatchSpec, Goals, Learner, Problem
 from goalsets.runs.config import TrainConfig
-from goalsets.runs.presets import DIRECT, PRESETS
+from goalsets.runs.presets import DIRECT, DIRECT_NOISY, PRESETS
 
 DIM, ACTIONS, SIZE, HORIZON = 6, 2, 32, 50
 Asked = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]
@@ -108,8 +108,8 @@ def check_declarations(name: str) -> None:
             f"{name}: the setting {field.name!r} needs a default."
         )
     for preset, fields in kind.presets.items():
-        assert preset in (*PRESETS, DIRECT), (
-            f"{name}: presets are for {', '.join((*PRESETS, DIRECT))}; it declares some for "
+        assert preset in (*PRESETS, DIRECT, DIRECT_NOISY), (
+            f"{name}: presets are for {', '.join((*PRESETS, DIRECT, DIRECT_NOISY))}; it declares some for "
             f"{preset!r}."
         )
         known = {field.name for field in dataclasses.fields(TrainConfig)}
