@@ -107,10 +107,10 @@ def check_declarations(name: str) -> None:
         assert any(each is not dataclasses.MISSING for each in default), (
             f"{name}: the setting {field.name!r} needs a default."
         )
+    names = (*PRESETS, DIRECT, DIRECT_NOISY)
     for preset, fields in kind.presets.items():
-        assert preset in (*PRESETS, DIRECT, DIRECT_NOISY), (
-            f"{name}: presets are for {', '.join((*PRESETS, DIRECT, DIRECT_NOISY))}; it declares some for "
-            f"{preset!r}."
+        assert preset in names, (
+            f"{name}: presets are for {', '.join(names)}; it declares some for {preset!r}."
         )
         known = {field.name for field in dataclasses.fields(TrainConfig)}
         assert set(fields) <= known, (
