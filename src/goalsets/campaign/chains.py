@@ -2,7 +2,7 @@
 
 Trains the grids in results/hour that ask official goals (a run that is recorded there is never
 repeated), asks each checkpoint the official question at once and by a chain, keeps the small files
-of every run beside the grids, and puts the tables into docs/plan.md, docs/direct.md and the README.
+of every run beside the grids, and puts the tables into docs/plan.md, docs/direct.md and README.md.
 Stop it when you like; it continues. `--only PATTERN...` takes runs by name; with `--records`, it
 trains nothing and only writes what there is.
 """
