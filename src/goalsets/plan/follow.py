@@ -99,10 +99,9 @@ class Follower:
         if step is not None:
             holds = step.holds(state)
             following.held = following.held + 1 if holds else 0
-            if holds and following.held > self._wait(step):
-                self._arrived(following, state)
-            elif holds:
-                pass  # it is asked for a little longer
+            if holds:
+                if following.held > self._wait(step):
+                    self._arrived(following, state)
             elif following.waited > _PATIENCE * step.steps + _GRACE:
                 self._give_up(following, state, step)
             elif following.waited % _LOOK == 0 and self._is_surprised(following, step, state):

@@ -177,7 +177,7 @@ class Planner:
             found.far,
             found.support,
             found.aside,
-            search.move(found),
+            search.prices.move(found),
         )
 
     def _waypoint(self, search: Search, found: Found) -> Floats:

@@ -17,16 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.plan.evidence import LIMIT, Compared, Evidence, Judgement, Jump, not_by_chance
-from goalsets.plan.found import Distance, Found, Move, Penalties
+from goalsets.plan.found import Distance, Found, Penalties
 from goalsets.plan.parts import Floats
 from goalsets.plan.places import touches
+from goalsets.plan.prices import FREE, Prices
 from goalsets.plan.switches import SwitchRule
-from goalsets.plan.values import GOAL, candidate_values
+from goalsets.plan.values import GOAL, candidate_values, other_value
 
-_FREE = 0.5
-"""So many tolerances from a recorded move cost nothing; …"""
-_DOUBT = 100.0
-"""… each tolerance more costs so many steps."""
 _EAGER = 2.0
 """How much more what is left counts than what is spent. The chain is then at most so much dearer
 than the cheapest, and found many times faster."""
@@ -58,14 +55,13 @@ class Search:
         distance: Distance | None = None,
     ) -> None:
         """Collect the values that parts may take."""
-        self._distance = distance
         self.evidence = evidence
         self.parts = evidence.parts
         self.asked = tuple(asked)
         self._start = state
         # Those that are where they should be already.
         self._there = {p for p in self.asked if self.parts[p].apart(state, goal) <= 1.0}
-        self._penalties = penalties or Penalties()
+        self.prices = Prices(self.parts, penalties or Penalties(), distance)
         self.values = candidate_values(evidence, state, goal, self.asked)
         self._usual = [self._usual_price(place) for place in range(len(self.parts))]
         self._switches = SwitchRule(self.parts, evidence.jumps)
@@ -196,15 +192,15 @@ class Search:
         targets = np.repeat(state[None], len(numbers), 0)
         targets[:, part.columns] = np.stack([self.values[place][n] for n in numbers])
         judged = self._judge(node, state, place, targets, aside=aside)
-        prices = self._steps(state, targets, (place,), judged.steps)
+        prices = self.prices.steps(state, targets, (place,), judged.steps)
         moves: list[tuple[Node, Found, float]] = []
         more = [(int(other), True) for other in np.unique(judged.against) if other >= 0]
         for row, number in enumerate(numbers):
             far, steps = float(judged.far[row]), float(prices[row])
             if judged.allowed[row]:
                 found = Found((place,), targets[row], steps, far, 0, aside)
-                moves.append((_set(node, {place: number}), found, self._price(found)))
-            if not aside and far > _FREE:
+                moves.append((_set(node, {place: number}), found, self.prices.price(found)))
+            if not aside and far > FREE:
                 more += [(other, True) for other in self._in_the_way(place, state, targets[row])]
                 more += [(place, True)] if far > LIMIT else []
         return moves, more
@@ -250,7 +246,7 @@ class Search:
         """A jump of switches, if it can be made; and the part that forbids it, or −1."""
         numbers: dict[int, int] = {}
         for place in jump.parts:
-            number = self._other_value(place, node[place])
+            number = other_value(self.values[place], node[place])
             if number is None:
                 return [], -1
             numbers[place] = number
@@ -260,18 +256,9 @@ class Search:
         after = _set(node, numbers)
         aside = not set(jump.parts) & set(self.asked)
         target = self.state_at(after)
-        steps = self._steps(state, target[None], jump.parts, np.array([jump.steps]))[0]
+        steps = self.prices.steps(state, target[None], jump.parts, np.array([jump.steps]))[0]
         found = Found(jump.parts, target, float(steps), 0.0, len(jump.moves), aside)
-        return [(after, found, self._price(found))], -1
-
-    def _other_value(self, place: int, number: int) -> int | None:
-        """The other value of a switch that has two; None where it has more."""
-        values = self.values[place]
-        here = values[number]
-        others = [n for n in range(len(values)) if not np.array_equal(values[n], here)]
-        if len({values[n].tobytes() for n in others}) != 1:
-            return None
-        return GOAL if GOAL in others else others[0]
+        return [(after, found, self.prices.price(found))], -1
 
     def _move_together(
         self, node: Node, state: Floats, jump: Jump
@@ -292,35 +279,9 @@ class Search:
         if against >= 0:
             return [], against
         support = int((far <= LIMIT).sum())
-        steps = self._steps(state, target[None], jump.parts, np.array([jump.steps]))[0]
+        steps = self.prices.steps(state, target[None], jump.parts, np.array([jump.steps]))[0]
         found = Found(jump.parts, target, float(steps), witnessed, support, False)
-        return [(_set(node, dict.fromkeys(jump.parts, GOAL)), found, self._price(found))], -1
-
-    def _steps(
-        self, state: Floats, targets: Floats, parts: tuple[int, ...], recorded: Floats
-    ) -> Floats:
-        """What moves of parts from a state to targets `[N, D]` take: `[N]`.
-
-        Recorded moves say so, or a learner does; of the robot it is shown where it is now.
-        """
-        if self._distance is None:
-            return recorded
-        masks = np.zeros(targets.shape, np.bool_)
-        for place in parts:
-            masks[:, self.parts[place].columns] = True
-        return np.maximum(
-            self._distance(np.repeat(state[None], len(targets), 0), targets, masks), 1
-        )
-
-    def _price(self, found: Found) -> float:
-        doubt = _DOUBT * max(0.0, found.far - _FREE)
-        tried = self._penalties.extra
-        return found.steps + doubt + (tried.get(self.move(found), 0.0) if tried else 0.0)
-
-    def move(self, found: Found) -> Move:
-        """What a move is, to know it again."""
-        columns = [column for place in found.parts for column in self.parts[place].columns]
-        return found.parts, tuple(np.round(found.state[columns], 1).tolist())
+        return [(_set(node, dict.fromkeys(jump.parts, GOAL)), found, self.prices.price(found))], -1
 
 
 def _set(node: Node, numbers: Mapping[int, int]) -> Node:

@@ -88,3 +88,11 @@ def _scattered(points: Floats, count: int, seed: int = 0) -> list[int]:
         if len(chosen) == count:
             break
     return chosen
+
+
+def other_value(values: Sequence[Floats], number: int) -> int | None:
+    """The other value of a switch that has two; None where it has more."""
+    others = [n for n in range(len(values)) if not np.array_equal(values[n], values[number])]
+    if len({values[n].tobytes() for n in others}) != 1:
+        return None
+    return GOAL if GOAL in others else others[0]

@@ -1,0 +1,53 @@
+"""What moves cost a plan: the steps that they take, doubt, and having failed before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from goalsets.plan.found import Distance, Found, Move, Penalties
+from goalsets.plan.parts import Floats, Part
+
+FREE = 0.5
+"""So many tolerances from a recorded move cost nothing; …"""
+_DOUBT = 100.0
+"""… each tolerance more costs so many steps."""
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Prices moves of parts."""
+
+    parts: Sequence[Part]
+    penalties: Penalties
+    """Moves that did not work out."""
+    distance: Distance | None = None
+    """Prices moves in place of the data."""
+
+    def steps(
+        self, state: Floats, targets: Floats, parts: tuple[int, ...], recorded: Floats
+    ) -> Floats:
+        """The steps that moves of parts take from a state to targets `[N, D]`: `[N]`.
+
+        Recorded moves say so, or a learner does; of the robot it is shown where it is now.
+        """
+        if self.distance is None:
+            return recorded
+        masks = np.zeros(targets.shape, np.bool_)
+        for place in parts:
+            masks[:, self.parts[place].columns] = True
+        states = np.repeat(state[None], len(targets), 0)
+        return np.maximum(self.distance(states, targets, masks), 1)
+
+    def price(self, found: Found) -> float:
+        """What a move costs in all."""
+        doubt = _DOUBT * max(0.0, found.far - FREE)
+        tried = self.penalties.extra
+        return found.steps + doubt + (tried.get(self.move(found), 0.0) if tried else 0.0)
+
+    def move(self, found: Found) -> Move:
+        """What a move is, to know it again."""
+        columns = [column for place in found.parts for column in self.parts[place].columns]
+        return found.parts, tuple(np.round(found.state[columns], 1).tolist())
