@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 from collections import deque
 
@@ -224,3 +225,20 @@ def test_waypoints_are_whole_states_in_which_the_step_is_done():
         hand = reference[list(TABLE.by_name["eff_pos"].indices)]
         assert (hands == hand).all(1).any()
         expected[own] = reference[own]
+
+
+@pytest.mark.parametrize(("witnesses", "known"), [(2, False), (3, True)])
+def test_parts_that_moved_together_once_or_twice_did_so_by_accident(witnesses, known):
+    planner = chest_planner()
+    names = [part.name for part in planner.parts]
+    together = planner.moves.changed[:, [names.index("chest"), names.index("ball")]].all(1)
+    before, after = planner.moves.before.copy(), planner.moves.after.copy()
+    shutting = np.flatnonzero(together & (after[:, 3] < 0.5))
+    assert len(shutting) > 3
+    for states in (before, after):
+        states[np.ix_(shutting[witnesses:], [5])] += 30.0  # the others were somewhere else
+    moves = dataclasses.replace(planner.moves, before=before, after=after)
+    judged = dataclasses.replace(planner, moves=moves, _evidence={})
+    start, goal = chest_state(True, 1.0, (1.0, 5.0)), chest_state(True, 0.0, (0.0, 5.0))
+    plan = judged.plan(start, GoalSet(goal, Query.parse("chest & ball", CHEST)))
+    assert (plan.found and len(plan.steps) == 1) is known
