@@ -230,7 +230,7 @@ def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = str(scored(tmp_path / "run", 50))
     for arguments, message in (
         ([], "name at least one run directory"),
-        ([run, "--last", "0"], "last must be 1 or more, got 0"),
+        ([run, "--last", "0"], "Error parsing --last: expected 1 or more, got 0"),
         ([run, "--since", "2"], "since must be from 0 to 1, got 2"),
         ([run, "--scheme", "her-task"], "scheme must be one that answers queries"),
         ([run, "--scheme", "gs-blok"], "unknown scheme 'gs-blok'"),

@@ -8,12 +8,14 @@ from typing import Annotated
 
 import tyro
 
+from goalsets.cli.counts import OptionalCount, Size
+
 
 def collect(
     task: Annotated[str, tyro.conf.Positional],
-    episodes: int | None = None,
-    seed: int = 0,
-    workers: int | None = None,
+    episodes: OptionalCount = None,
+    seed: Size = 0,
+    workers: OptionalCount = None,
     output: Path | None = None,
     force: bool = False,
 ) -> None:

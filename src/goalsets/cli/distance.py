@@ -7,12 +7,14 @@ from typing import Annotated
 
 import tyro
 
+from goalsets.cli.counts import Count, OptionalCount
+
 
 def distance(
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional],
     query: tuple[str, ...] = (),
-    task_id: int | None = None,
-    attempts: int = 10,
+    task_id: OptionalCount = None,
+    attempts: Count = 10,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("distance.png"),
 ) -> None:
     """Draw the distances that runs predict along one successful rollout of the official task.

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from goalsets.cli.counts import Count, OptionalCount, OptionalSize
+
 if TYPE_CHECKING:
     from goalsets.runs.run import Run
 
 
 def eval_(
     run: Annotated[Path, tyro.conf.Positional],
-    step: int | None = None,
-    last: int | None = None,
-    episodes: int = 10,
+    step: OptionalSize = None,
+    last: OptionalCount = None,
+    episodes: Count = 10,
     plan: bool = False,
     data: Path | None = None,
-    workers: int | None = None,
+    workers: OptionalCount = None,
 ) -> None:
     """Evaluate a run on the official goals of its task, judged by the environment itself.
 

@@ -7,12 +7,14 @@ from typing import Annotated, Literal
 
 import tyro
 
+from goalsets.cli.counts import OptionalSize
+
 
 def export(
     run: Annotated[Path, tyro.conf.Positional],
     to: Literal["onnx"] = "onnx",
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
-    step: int | None = None,
+    step: OptionalSize = None,
     plan: bool = False,
     data: Path | None = None,
 ) -> None:

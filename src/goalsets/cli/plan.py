@@ -7,14 +7,16 @@ from typing import Annotated, Literal
 
 import tyro
 
+from goalsets.cli.counts import Count, Size
+
 
 def plan(  # noqa: PLR0913, PLR0917 - the flags of a command
     run: Annotated[Path, tyro.conf.Positional],
     query: str = "task",
     goal: str | None = None,
     set: tuple[str, ...] = (),  # noqa: A002 - what people type
-    task_id: int = 1,
-    seed: int = 0,
+    task_id: Count = 1,
+    seed: Size = 0,
     data: Path | None = None,
     again: bool = False,
     prices: Literal["data", "policy"] = "data",

@@ -12,13 +12,15 @@ from typing import Annotated
 
 import tyro
 
+from goalsets.cli.counts import Count, OptionalSize, Size
+
 
 def play(
     runs: Annotated[tuple[str, ...], tyro.conf.Positional] = ("demo",),
     host: str = "127.0.0.1",
-    port: int = 8080,
-    sessions: int = 4,
-    step: int | None = None,
+    port: Size = 8080,
+    sessions: Count = 4,
+    step: OptionalSize = None,
     data: Path | None = None,
 ) -> None:
     """Play with a policy in a browser: point at a goal, tick what matters, watch the robot.

@@ -7,12 +7,14 @@ from typing import Annotated, Literal
 
 import tyro
 
+from goalsets.cli.counts import Count
+
 
 def report(
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional],
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("reports"),
     title: str = "Goal sets: results",
-    last: int = 3,
+    last: Count = 3,
     since: float = 0.8,
     scheme: str | None = None,
     skip: tuple[Literal["pictures", "landscapes"], ...] = (),

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import tyro
 
+from goalsets.cli.counts import OptionalSize, Size
 from goalsets.serve.limits import Limits
 
 TOKEN_VARIABLE = "GOALSETS_TOKEN"
@@ -16,9 +17,9 @@ TOKEN_VARIABLE = "GOALSETS_TOKEN"
 def serve(
     runs: Annotated[tuple[str, ...], tyro.conf.Positional],
     host: str = "127.0.0.1",
-    port: int = 8000,
+    port: Size = 8000,
     token_file: Path | None = None,
-    step: int | None = None,
+    step: OptionalSize = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen
 ) -> None:
     """Serve trained policies: POST /v1/act, /v1/check and /v1/plan, and a WebSocket for loops.

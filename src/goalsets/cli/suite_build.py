@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
+from goalsets.cli.counts import OptionalCount, Size
 from goalsets.cli.printing import print_table
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ def build(
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     data: Path | None = None,
     description: Path | None = None,
-    episodes: int | None = None,
-    seed: int = 0,
+    episodes: OptionalCount = None,
+    seed: Size = 0,
 ) -> None:
     """Build a suite: many predicates of one task, on episodes that every run will be given.
 
@@ -38,10 +39,17 @@ def build(
         seed: Decides which references are drawn.
     """
     from goalsets.cli.printing import find_store
+    from goalsets.core import GoalsetsError
+    from goalsets.data.store import INDEX
     from goalsets.envs.tasks import TASKS
     from goalsets.evaluate.suites import build_suite, read_description, shipped_description
     from goalsets.evaluate.suites.build import with_episodes
 
+    if task not in TASKS and (Path(task) / INDEX).exists():
+        raise GoalsetsError(
+            f"{task} is data without an environment, so no episode can be run. 'goalsets check RUN "
+            "--suite DESCRIPTION.yaml' checks the questions of a suite on the data alone."
+        )
     TASKS[task]
     declared = shipped_description(task) if description is None else read_description(description)
     suite = build_suite(task, find_store(task, data), with_episodes(declared, episodes), seed=seed)

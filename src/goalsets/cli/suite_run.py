@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from goalsets.cli.counts import OptionalCount, OptionalSize
 from goalsets.cli.printing import print_table
 
 CHAIN = ", with a chain"
@@ -16,13 +17,13 @@ CHAIN = ", with a chain"
 def run(  # noqa: PLR0913, PLR0917 - the flags of a command
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional],
     suite: Path,
-    step: int | None = None,
+    step: OptionalSize = None,
     only: tuple[str, ...] = (),
-    episodes: int | None = None,
+    episodes: OptionalCount = None,
     again: bool = False,
     plan: bool = False,
     data: Path | None = None,
-    workers: int | None = None,
+    workers: OptionalCount = None,
 ) -> None:
     """Ask runs every question of a suite, and compare them on the same episodes.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
+from goalsets.cli.counts import Count, OptionalCount
 from goalsets.cli.printing import print_table
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ def sweep(  # noqa: PLR0913, PLR0917 - the flags of a command
     sweep: Annotated[str, tyro.conf.Positional] = "list",
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     engine: Literal["local", "ray"] = "local",
-    threads: int = 1,
-    processes: int | None = None,
+    threads: Count = 1,
+    processes: OptionalCount = None,
     device: Literal["cpu", "cuda"] = "cpu",
     address: str | None = None,
     storage: Literal["auto", "shared", "collect"] = "auto",

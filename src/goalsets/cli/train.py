@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from goalsets.cli.counts import Count, OptionalCount, OptionalSize, Size
+
 if TYPE_CHECKING:
     from goalsets.data.store import Store
     from goalsets.runs.config import TrainConfig
@@ -22,9 +24,9 @@ if TYPE_CHECKING:
 class Overrides:
     """Hyperparameters in place of the preset's."""
 
-    steps: int | None = None
+    steps: OptionalCount = None
     """Gradient steps."""
-    batch_size: int | None = None
+    batch_size: OptionalCount = None
     """Transitions in a step."""
     learning_rate: float | None = None
     """AdamW's."""
@@ -34,11 +36,11 @@ class Overrides:
     """Whether the learning rate stays, or falls along a cosine."""
     labels: Literal["predicate", "terms", "identity", "arrival"] | None = None
     """What counts as being at a goal in relabeling."""
-    direct: int | None = None
+    direct: OptionalCount = None
     """Steps within which an actor's goal must be arrived at, and not before."""
-    linger: int | None = None
+    linger: OptionalSize = None
     """With --direct: steps after its arrival at which an actor is still asked for a goal."""
-    settled: int | None = None
+    settled: OptionalSize = None
     """With --direct: steps for which a goal about an object must have held when it is drawn."""
     inputs: str | None = None
     """What networks are shown of a question: plain (the paper's) or relational."""
@@ -48,12 +50,12 @@ class Overrides:
     """The units in which the actor's actions are bounded."""
     clip_apart: bool | None = None
     """Whether each network's gradient is clipped by itself."""
-    hidden: int | None = None
+    hidden: OptionalCount = None
     """Width of the networks' hidden layers."""
     precision: Literal["float32", "bfloat16"] | None = None
     """What hidden layers are computed in while training; bfloat16 is faster where the processor
     has instructions for it. Weights, and acting, stay in float32."""
-    horizon: int | None = None
+    horizon: OptionalCount = None
     """How many steps ahead a state may be a goal."""
 
 
@@ -63,13 +65,13 @@ class Looking:
 
     evaluate: Literal["alongside", "afterwards", "never"] = "alongside"
     """Run the official tasks while training goes on, when it is over, or not at all."""
-    episodes: int = 10
+    episodes: Size = 10
     """Episodes of each official goal in an evaluation."""
-    keep_every: int | None = None
+    keep_every: OptionalCount = None
     """Steps between weights that are kept and evaluated; by default a quarter of all."""
-    checkpoint_every: int = 1_000
+    checkpoint_every: Count = 1_000
     """Steps between checkpoints."""
-    log_every: int = 100
+    log_every: Count = 100
     """Steps between rows of metrics."""
     wandb: str | None = None
     """Also log to this project of Weights & Biases."""
@@ -80,12 +82,12 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     learner: str | None = None,
     scheme: str | None = None,
     preset: str = "cpu",
-    seed: int = 0,
+    seed: Size = 0,
     data: Path | None = None,
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     resume: bool = False,
     set: tuple[str, ...] = (),  # noqa: A002 - what people type
-    threads: int | None = None,
+    threads: OptionalCount = None,
     device: str = "cpu",
     data_in: Literal["auto", "memory", "disk"] = "auto",
     overrides: Overrides = Overrides(),  # noqa: B008 - frozen

@@ -16,8 +16,9 @@ from goalsets.collect.plan import Plan, differences, versions
 from goalsets.collect.progress import CollectingWatch, Silence
 from goalsets.collect.recipes import Recipe, recipe_for
 from goalsets.collect.shards import Shards, read_plan, remove_leftovers
+from goalsets.crew import Crew
 from goalsets.data.paths import data_dir
-from goalsets.workers import Crew, available_cores
+from goalsets.workers import available_cores
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalSet, Query
+from goalsets.crew import Crew
 from goalsets.envs.adapter import Adapter, Start, Stepped
 from goalsets.envs.tasks import TASKS
-from goalsets.workers import Crew, available_cores, silence
+from goalsets.workers import available_cores, silence
 
 if TYPE_CHECKING:
     from goalsets.core.acting import Policy

@@ -1,0 +1,40 @@
+"""Types of options that count something: what is too small is refused with the option's name."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from tyro.constructors import PrimitiveConstructorSpec
+
+
+def _at_least(least: int) -> PrimitiveConstructorSpec[int | None]:
+    def read(words: list[str]) -> int | None:
+        (word,) = words
+        if word == "None":
+            return None
+        try:
+            count = int(word)
+        except ValueError:
+            raise ValueError(f"expected a whole number, got '{word}'") from None
+        if count < least:
+            raise ValueError(f"expected {least} or more, got {count}")
+        return count
+
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar="INT",
+        instance_from_str=read,
+        is_instance=lambda value: value is None or isinstance(value, int),
+        str_from_instance=lambda value: [str(value)],
+    )
+
+
+Count = Annotated[int, _at_least(1)]
+"""One or more."""
+OptionalCount = Annotated[int | None, _at_least(1)]
+"""One or more, or none given."""
+# A union with None would be tried member by member, and the error would list Python's types.
+Size = Annotated[int, _at_least(0)]
+"""Zero or more, as of seeds."""
+OptionalSize = Annotated[int | None, _at_least(0)]
+"""Zero or more, or none given."""
