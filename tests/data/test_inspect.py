@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from goalsets import Episode, Group, StateLayout
+from goalsets.cli import main
 from goalsets.data.inspect import Inspection, inspect_store, measure, write_page
 from goalsets.data.writer import StoreWriter, write_store
 
@@ -111,6 +112,19 @@ def test_notices_of_the_import_are_kept(tmp_path: Path) -> None:
         writer.add(walk(0))
         store = writer.finish(["the last action was dropped (3 episodes)."])
     assert inspect_store(store).notices == ("the last action was dropped (3 episodes).",)
+
+
+def test_steps_read_as_seconds_where_the_rate_is_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_store(tmp_path / "s", [walk(0), walk(1, length=20)], layout=LAYOUT, rate=20)
+    main(["data", "inspect", str(tmp_path / "s")])
+    said = "  20 steps a second: episodes of 1 to 2 s, the median is 1.5 s\n"
+    assert said in capsys.readouterr().out
+    assert "20 steps a second" in (tmp_path / "s.html").read_text()
+    write_store(tmp_path / "s", [walk(0)], layout=LAYOUT)
+    main(["data", "inspect", str(tmp_path / "s")])
+    assert "a second" not in capsys.readouterr().out
 
 
 def test_large_sets_are_judged_by_evenly_spread_episodes(

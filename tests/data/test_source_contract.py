@@ -9,11 +9,20 @@ import numpy as np
 import pytest
 
 from goalsets.core import GoalsetsError
-from goalsets.data.sources import SOURCES, Hdf5, LeRobot, Minari, MissingExtraError, Notices
+from goalsets.data.sources import (
+    SOURCES,
+    Hdf5,
+    LeRobot,
+    Minari,
+    MissingExtraError,
+    Notices,
+    Parquet,
+    Ros,
+)
 from goalsets.data.sources.base import SourceError, check_split, make_episode, natural
 from goalsets.testing.sources import check_settings
 
-EXTRAS = ("h5py", "minari", "pyarrow", "huggingface_hub", "ogbench", "torch")
+EXTRAS = ("h5py", "minari", "pyarrow", "rosbags", "mcap", "huggingface_hub", "ogbench", "torch")
 
 
 def test_the_registry_names_the_near_source():
@@ -41,6 +50,8 @@ def test_a_source_is_a_frozen_dataclass_with_a_docstring_under_each_setting(name
         (lambda path: Hdf5(path / "a.hdf5"), "h5py", "hdf5"),
         (lambda path: Minari(str(path)), "minari", "minari"),
         (lambda path: LeRobot(str(path)), "pyarrow.parquet", "lerobot"),
+        (lambda path: Parquet(path / "meta/info.json"), "pyarrow.parquet", "parquet"),
+        (lambda path: Ros(path / "meta/info.json"), "rosbags.highlevel", "ros"),
         (lambda _: LeRobot("a/b", download=True), "huggingface_hub", "hub"),
     ],
 )

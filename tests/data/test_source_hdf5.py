@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from goalsets.data.flatten import FieldSpec
-from goalsets.data.sources import Hdf5, SourceError
+from goalsets.data.sources import Hdf5, SourceError, known_rate
 from goalsets.testing import check_source
 
 h5py = pytest.importorskip("h5py")
@@ -259,3 +261,14 @@ def test_files_that_are_no_logs_are_named(tmp_path, robomimic):
         file.create_group("data")
     with pytest.raises(SourceError, match="the group 'data' holds no episodes"):
         list(Hdf5(tmp_path / "empty.hdf5").episodes())
+
+
+def test_the_control_frequency_of_robomimic_is_the_rate(robomimic):
+    assert known_rate(Hdf5(robomimic)) is None
+    with h5py.File(robomimic, "a") as file:
+        file["data"].attrs["env_args"] = json.dumps({"env_kwargs": {"control_freq": 20}})
+    assert known_rate(Hdf5(robomimic)) == 20
+    assert known_rate(Hdf5(robomimic, rate=50)) == 50
+    with h5py.File(robomimic, "a") as file:
+        file["data"].attrs["env_args"] = "none"
+    assert known_rate(Hdf5(robomimic)) is None

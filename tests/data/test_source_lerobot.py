@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from goalsets.data.flatten import FieldSpec
-from goalsets.data.sources import LeRobot, SourceError
+from goalsets.data.importing import import_source
+from goalsets.data.sources import LeRobot, SourceError, known_rate
 from goalsets.data.sources.lerobot_meta import coordinate_names
 from goalsets.testing import check_source
 from tests.data.lerobot_files import (
@@ -52,6 +53,17 @@ def test_episodes_come_back_however_the_files_are_cut(tmp_path, cuts, fixed):
         "no state follows the last action in this log: that action was dropped (5 episodes).",
     ]
     assert source.describe().endswith("with 5 episodes")
+
+
+def test_the_frames_a_second_are_kept(tmp_path):
+    source = LeRobot(str(write(tmp_path / "d", make_columns(), WHOLE)))
+    assert known_rate(source) == 10
+    assert import_source(source, tmp_path / "s").store.rate == 10
+    info = {key: value for key, value in INFO.items() if key != "fps"}
+    assert known_rate(LeRobot(str(write(tmp_path / "e", make_columns(), WHOLE, info=info)))) is None
+    write(tmp_path / "f", make_columns(), WHOLE, info=info | {"fps": "ten"})
+    with pytest.raises(SourceError, match="'fps' must be a number above 0, got 'ten'"):
+        LeRobot(str(tmp_path / "f")).fields()
 
 
 def test_small_batches_change_nothing(tmp_path, monkeypatch):

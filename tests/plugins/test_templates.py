@@ -92,11 +92,12 @@ def write_logs(path: Path) -> None:
     """Logs as the template of a source describes them, of different lengths."""
     path.mkdir()
     for number in range(12):
-        rows = [
-            f"{0.1 * step:.2f},{number / 12:.2f},0.1,{(step % 3 - 1) / 10:.1f}\n"
+        steps = [
+            {"state": {"x": 0.1 * step, "y": number / 12}, "action": [0.1, (step % 3 - 1) / 10]}
             for step in range(20 + number)
         ]
-        (path / f"log_{number}.csv").write_text("x,y,action_x,action_y\n" + "".join(rows))
+        lines = [json.dumps(step) for step in steps]
+        (path / f"log_{number}.jsonl").write_text("\n".join(lines) + "\n")
 
 
 def follow(chapter: str, place: Path, each: Callable[[str], None] = lambda _: None) -> None:
@@ -201,7 +202,7 @@ def test_all_of_them_as_an_installed_package(place: Path) -> None:
     for line in (
         "train steer-v0 --learner huber --scheme gs-one-group --output runs/all",
         "eval runs/all --workers 2",
-        "data import csv logs",
+        "data import jsonl logs",
     ):
         words = shlex.split(line)
         done = goalsets(*words, *SHORT.get(words[0], "").split(), cwd=place, path=site)
@@ -229,7 +230,7 @@ def test_inside_the_package_a_file_is_enough(place: Path) -> None:
         shutil.copy(path, copy / ROOMS[path.stem] / f"my_{path.name}")
     for line in (
         "train steer-v0 --learner huber --scheme gs-one-group --output runs/all",
-        "data import csv logs",
+        "data import jsonl logs",
     ):
         words = shlex.split(line)
         done = goalsets(*words, *SHORT.get(words[0], "").split(), cwd=place, path=copy.parent)

@@ -38,7 +38,7 @@ def import_(
         hold_out: The share of episodes for validation where the log sets none apart.
     """
     from goalsets.core import read_layout
-    from goalsets.data.importing import import_source
+    from goalsets.data.importing import import_source, write_proposal
     from goalsets.data.paths import data_dir
 
     chosen = read_layout(layout) if layout is not None else known_layout(source)
@@ -53,9 +53,8 @@ def import_(
         f"{output}: {train.num_episodes} episodes to train on ({train.num_transitions:,} "
         f"transitions), {validation.num_episodes} to validate."
     )
+    proposed = write_proposal(imported)
     if imported.proposal is not None:
-        proposed = output.with_name(output.name + ".layout.yaml")
-        proposed.write_text(imported.proposal.to_yaml(), encoding="utf-8")
         offers = [offer for offer in imported.proposal.offers if offer.kind != "tolerance"]
         print(f"proposed a layout with {len(imported.proposal.layout.groups)} groups: {proposed}")
         print(f"  it offers {len(offers)} changes. Edit it, then import again with --layout.")

@@ -46,6 +46,12 @@ def _print(seen: Inspection) -> None:
     print(
         f"  episodes of {low:.0f} to {high:.0f} transitions, the median is {seen.median_length:.0f}"
     )
+    if seen.rate is not None:
+        shortest, longest, median = (n / seen.rate for n in (low, high, seen.median_length))
+        print(
+            f"  {seen.rate:g} steps a second: episodes of {shortest:.3g} to {longest:.3g} s, "
+            f"the median is {median:.3g} s"
+        )
     print_table(
         ("group", "dim", "range", "tolerance", "episodes", "steps", "goals", "covers"),
         [

@@ -11,7 +11,6 @@ from typing import Literal
 from goalsets.collect.errors import CollectError
 from goalsets.collect.experts import has_expert
 from goalsets.core import Registry
-from goalsets.core.errors import suggest
 
 Behaviour = Literal["play", "noisy", "navigate", "stitch", "explore"]
 
@@ -46,7 +45,7 @@ class Recipe:
     """The trained policy that walks, by its name in `goalsets.collect.experts`."""
 
 
-RECIPES: Registry[Recipe] = Registry("collectable data set")
+RECIPES: Registry[Recipe] = Registry("collectable data set", "goalsets tasks")
 
 # Environment, episodes, stacking range, share of random actions in noisy data.
 _MANIPULATION: tuple[tuple[str, int, tuple[float, float], float], ...] = (
@@ -113,7 +112,7 @@ def recipe_for(task: str) -> Recipe:
             "sets come from download only. Those of cube, scene, puzzle, pointmaze and antmaze can "
             "be collected."
         )
-    raise CollectError(f"there is no data set {task!r} to collect: {suggest(task, RECIPES)}")
+    raise CollectError(f"there is no data set {task!r} to collect: {RECIPES.suggest(task)}")
 
 
 def can_collect(task: str) -> bool:

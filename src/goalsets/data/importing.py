@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from goalsets.core import Episode, GoalsetsError, StateLayout
 from goalsets.data.propose import Proposal, propose_layout
-from goalsets.data.sources import Source
+from goalsets.data.sources import Source, known_rate
 from goalsets.data.store import Split, Store
 from goalsets.data.writer import StoreWriter
 
@@ -56,7 +56,7 @@ def import_source(
         sample, starts = _sample(source)
         proposal = propose_layout(source.fields(), sample, Path(path).name, starts=starts)
         layout = proposal.layout
-    with StoreWriter(path, layout, source.describe()) as writer:
+    with StoreWriter(path, layout, source.describe(), known_rate(source)) as writer:
         transitions = 0
         for number, (split, episode) in enumerate(_splits(source, hold_out), start=1):
             writer.add(episode, split)
@@ -65,6 +65,16 @@ def import_source(
                 progress(number, transitions)
         store = writer.finish(source.notices)
     return Imported(store, proposal)
+
+
+def write_proposal(imported: Imported) -> Path | None:
+    """Write the proposed layout beside the store, with its offers; None where one was given."""
+    if imported.proposal is None:
+        return None
+    store = imported.store.path
+    path = store.with_name(store.name + ".layout.yaml")
+    path.write_text(imported.proposal.to_yaml(), encoding="utf-8")
+    return path
 
 
 def _splits(source: Source, share: float) -> Iterator[tuple[Split, Episode]]:

@@ -72,6 +72,8 @@ class Store:
     notices: tuple[str, ...]
     """What the import left out or changed, for people."""
     records: Mapping[str, ArrayRecord]
+    rate: float | None = None
+    """Steps a second, where that is known."""
 
     @classmethod
     def open(cls, path: str | Path, *, mapped: bool = False) -> Store:
@@ -94,6 +96,7 @@ class Store:
             plain_layout = index["layout"]
             source = str(index["source"])
             notices = tuple(str(text) for text in index["notices"])
+            rate = index.get("rate")  # stores of older versions do not say it
             missing = [name for name in REQUIRED if name not in records]
         except (KeyError, TypeError, AttributeError) as error:
             raise StoreError(f"{path / INDEX} is damaged: {error!r}.") from None
@@ -115,6 +118,7 @@ class Store:
             num_train=splits["train"],
             notices=notices,
             records=records,
+            rate=None if rate is None else float(rate),
         )
 
     @functools.cached_property

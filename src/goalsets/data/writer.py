@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import math
 import os
 import shutil
 import uuid
@@ -45,13 +46,23 @@ class StoreWriter:
         path: The store's directory; an existing store is replaced at the end, not before.
         layout: The layout of the states, if there is one.
         source: What the data was made from, for people.
+        rate: Steps a second, where that is known.
     """
 
-    def __init__(self, path: str | Path, layout: StateLayout | None, source: str) -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        layout: StateLayout | None,
+        source: str,
+        rate: float | None = None,
+    ) -> None:
         """Remember what to write; nothing is touched before the context is entered."""
+        if rate is not None and not (0 < rate < math.inf):
+            raise StoreError(f"the rate must be a number of steps a second above 0, got {rate}.")
         self.path = Path(path)
         self.layout = layout
         self.source = source
+        self.rate = rate
         self.counts: dict[Split, int] = {"train": 0, "validation": 0}
         self._columns: dict[str, _Column] = {}
         self._offsets = [0]
@@ -122,6 +133,7 @@ class StoreWriter:
             "data": self._data.name,
             "source": self.source,
             "notices": list(notices),
+            **({} if self.rate is None else {"rate": float(self.rate)}),
             "splits": dict(self.counts),
             "fingerprint": fingerprint(records, self.counts["train"]),
             "layout": None if self.layout is None else layout_to_dict(self.layout),
@@ -156,9 +168,10 @@ def write_store(
     *,
     layout: StateLayout | None = None,
     source: str = "episodes in memory",
+    rate: float | None = None,
 ) -> Store:
     """Write episodes to a store and open it memory-mapped."""
-    with StoreWriter(path, layout, source) as writer:
+    with StoreWriter(path, layout, source, rate) as writer:
         for episode in train:
             writer.add(episode, "train")
         for episode in validation:

@@ -72,6 +72,8 @@ class Inspection:
     """Episodes and transitions of each split."""
     lengths: Histogram
     median_length: float
+    rate: float | None
+    """Steps a second, where that is known."""
     dims: tuple[int, int]
     """Dimensions of states and actions."""
     looked_at: int
@@ -102,6 +104,7 @@ def inspect_store(store: Store) -> Inspection:
         },
         lengths=_histogram("transitions in an episode", lengths.astype(np.float64)),
         median_length=float(np.median(lengths)),
+        rate=store.rate,
         dims=(states.shape[1], everything.actions.shape[1]),
         looked_at=len(chosen),
         groups=tuple(_view(group, states, starts) for group in _all_groups(layout)),

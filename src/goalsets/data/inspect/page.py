@@ -5,23 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 from goalsets.data.inspect.measure import GroupView, Histogram, Inspection
+from goalsets.webpage import write_webpage
 
 _WIDTH, _HEIGHT = 160, 36
 
 
 def write_page(inspection: Inspection, path: str | Path) -> None:
     """Write the page."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("goalsets.data.inspect", "."),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
+    write_webpage(
+        "goalsets.data.inspect",
+        path,
+        seen=inspection,
+        bars=bars,
+        share=share,
+        verdict=verdict,
+        number=number,
     )
-    page = environment.get_template("page.html.jinja").render(
-        seen=inspection, bars=bars, share=share, verdict=verdict, number=number
-    )
-    Path(path).write_text(page, encoding="utf-8")
 
 
 def bars(histogram: Histogram) -> dict[str, object]:

@@ -10,17 +10,22 @@ from goalsets.data.sources.base import (
     Split,
     default_store_name,
     known_layout,
+    known_rate,
 )
+from goalsets.data.sources.csv import Csv
 from goalsets.data.sources.hdf5 import Hdf5
 from goalsets.data.sources.lerobot import LeRobot
 from goalsets.data.sources.minari import Minari
 from goalsets.data.sources.npz import Npz
 from goalsets.data.sources.ogbench import OGBench
+from goalsets.data.sources.parquet import Parquet
+from goalsets.data.sources.ros import Ros
 
 import_modules(__name__)
 
 __all__ = [
     "SOURCES",
+    "Csv",
     "Hdf5",
     "LeRobot",
     "Minari",
@@ -28,9 +33,12 @@ __all__ = [
     "Notices",
     "Npz",
     "OGBench",
+    "Parquet",
+    "Ros",
     "Source",
     "SourceError",
     "Split",
     "default_store_name",
     "known_layout",
+    "known_rate",
 ]

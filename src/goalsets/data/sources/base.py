@@ -73,7 +73,8 @@ class Source(Protocol):
     """A log of episodes in some format, read one episode at a time.
 
     A source may also have, and need not: `known_layout()`, the layout of its states where it knows
-    that, and `store_name`, what a store of it is called; see the functions of these names.
+    that; `rate`, a setting, or `known_rate()`, the steps a second; and `store_name`, what a store
+    of it is called. See the functions of these names.
     """
 
     @property
@@ -110,6 +111,13 @@ def known_layout(source: Source) -> StateLayout | None:
     """The layout of a source's states, where the source knows it; otherwise one is proposed."""
     ask = getattr(source, "known_layout", None)
     return None if ask is None else ask()
+
+
+def known_rate(source: Source) -> float | None:
+    """Steps a second: as the source was told by a setting `rate`, or as its log says."""
+    told: float | None = getattr(source, "rate", None)
+    ask = getattr(source, "known_rate", None)
+    return ask() if told is None and ask is not None else told
 
 
 def default_store_name(source: Source) -> str:

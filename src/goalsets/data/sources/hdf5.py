@@ -11,6 +11,7 @@ One episode is in memory at a time.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -64,6 +65,8 @@ class Hdf5:
     """Robomimic: the list under `mask` of the episodes to train on; without it all others are."""
     validation_mask: str = "valid"
     """Robomimic: the list under `mask` of the episodes to validate on."""
+    rate: float | None = None
+    """Steps a second; None takes robomimic's `control_freq`, where the file has it."""
     notices: Notices = field(default_factory=Notices, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -90,6 +93,16 @@ class Hdf5:
             if "data" in file:
                 return f"robomimic file {self.path} with {len(self._demos(file))} episodes"
         return f"flat HDF5 file {self.path}"
+
+    def known_rate(self) -> float | None:
+        """The control frequency of the environment that robomimic recorded, if it says it."""
+        with self._open() as file:
+            text = file["data"].attrs.get("env_args", "{}") if "data" in file else "{}"
+        try:
+            found = json.loads(text)["env_kwargs"]["control_freq"]
+        except (ValueError, KeyError, TypeError):  # other programs write other things there
+            return None
+        return float(found) if isinstance(found, int | float) else None
 
     def episodes(self, split: Split = "train") -> Iterator[Episode]:
         """Read the episodes of a split, one at a time."""

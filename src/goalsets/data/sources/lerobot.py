@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from goalsets.core import Episode, GoalsetsError
 from goalsets.core.errors import suggest
 from goalsets.data.flatten import FieldSpec, Shape, choose_fields, flatten, vector_shape
+from goalsets.data.sources.arrow import read_batches
 from goalsets.data.sources.base import (
     LEFT_OUT,
     SOURCES,
@@ -32,10 +33,9 @@ from goalsets.data.sources.base import (
     require,
 )
 from goalsets.data.sources.lerobot_meta import Meta, coordinate_names, read_meta
+from goalsets.data.sources.rows import cut_runs, join_pieces
 
 _ROWS = 8192
-# A pyarrow array: pyarrow is an extra, so its types cannot be named here.
-Column = Any
 
 
 @SOURCES.register("lerobot")
@@ -80,6 +80,10 @@ class LeRobot:
         meta = self._meta()
         return f"LeRobot data set {self.dataset} with {len(meta.lengths)} episodes"
 
+    def known_rate(self) -> float | None:
+        """The frames a second that the data set was recorded with."""
+        return self._meta().fps
+
     def episodes(self, split: Split = "train") -> Iterator[Episode]:
         """Read the episodes of a split, one at a time."""
         meta = self._meta()
@@ -103,7 +107,7 @@ class LeRobot:
             if index not in missing:
                 continue
             missing.remove(index)
-            columns = _joined([piece for _, piece in group])
+            columns = join_pieces([piece for _, piece in group])
             _check_frames(where, columns, meta.lengths[index])
             episode = make_episode(
                 where,
@@ -163,7 +167,6 @@ class LeRobot:
         self, meta: Meta, fields: tuple[FieldSpec, ...]
     ) -> Iterator[tuple[int, Mapping[str, NDArray[Any]]]]:
         """Read all files in order and yield runs of rows of one episode, with its index."""
-        parquet = require("pyarrow.parquet", "lerobot")
         keys = {field.name: field.size for field in fields}
         for key in (self.actions, *self.extras):
             if key not in meta.features:
@@ -173,34 +176,9 @@ class LeRobot:
             keys[key] = (_feature_shape(meta.features[key]) or (1,))[0]
         keys |= {"episode_index": 1, "frame_index": 1}
         for path in meta.files:
-            try:
-                with parquet.ParquetFile(path) as file:
-                    _check_columns(path, keys, file.schema_arrow.names)
-                    for batch in file.iter_batches(batch_size=_ROWS, columns=list(keys)):
-                        yield from _runs(
-                            {k: _to_numpy(batch.column(k), n, path, k) for k, n in keys.items()}
-                        )
-            except SourceError:
-                raise
-            except (OSError, ValueError) as error:  # pyarrow's errors are of these kinds
-                raise SourceError(f"{path} is damaged: {error}") from None
-
-
-def _runs(
-    columns: Mapping[str, NDArray[Any]],
-) -> Iterator[tuple[int, Mapping[str, NDArray[Any]]]]:
-    """Cut rows where the episode changes."""
-    indices = columns["episode_index"]
-    cuts = [0, *(np.flatnonzero(np.diff(indices)) + 1), len(indices)]
-    for start, stop in itertools.pairwise(cuts):
-        if stop > start:
-            yield int(indices[start]), {key: array[start:stop] for key, array in columns.items()}
-
-
-def _joined(pieces: list[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    if len(pieces) == 1:
-        return dict(pieces[0])
-    return {key: np.concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
+            for columns in read_batches(path, keys, _ROWS):
+                for index, piece in cut_runs(columns, "episode_index"):
+                    yield int(index), piece
 
 
 def _check_frames(where: str, columns: Mapping[str, NDArray[Any]], length: int) -> None:
@@ -212,25 +190,6 @@ def _check_frames(where: str, columns: Mapping[str, NDArray[Any]], length: int) 
         )
     if not np.array_equal(frames, np.arange(length)):
         raise SourceError(f"{where}: 'frame_index' does not count from 0 to {length - 1}.")
-
-
-def _check_columns(path: Path, keys: Mapping[str, int], names: list[str]) -> None:
-    for key in keys:
-        if key not in names:
-            raise SourceError(f"{path} has no column {key!r}: {suggest(key, names)}")
-
-
-def _to_numpy(column: Column, size: int, path: Path, key: str) -> NDArray[Any]:
-    """A column of lists as `[rows, size]`, a column of numbers as `[rows]`."""
-    if column.null_count:
-        raise SourceError(f"{path}: {key!r} lacks a value in {column.null_count} rows.")
-    if not hasattr(column, "flatten"):
-        return column.to_numpy(zero_copy_only=False)
-    lengths = require("pyarrow.compute", "lerobot").list_value_length(column).to_numpy()
-    if (lengths != size).any():
-        wrong = lengths[lengths != size][0]
-        raise SourceError(f"{path}: {key!r} has a row of {wrong} numbers; expected {size}.")
-    return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, size)
 
 
 def _feature_shape(feature: Mapping[str, Any]) -> Shape | None:

@@ -31,6 +31,8 @@ class Meta:
     """The data files, in the order of their frames."""
     splits: Mapping[str, range]
     """Episode indices by the name of a split."""
+    fps: float | None
+    """Frames a second; None where the description does not say it."""
 
     def split(self, split: Split) -> list[int] | None:
         """The episodes of a split, or None if there are none for validation.
@@ -59,7 +61,8 @@ def read_meta(root: Path) -> Meta:
         if path not in files:
             raise SourceError(f"{path} is missing: episode {index} begins there.")
     _check_totals(root, info, lengths, files)
-    return Meta(root, info["features"], lengths, files, _read_splits(root, info))
+    splits = _read_splits(root, info)
+    return Meta(root, info["features"], lengths, files, splits, _read_fps(root, info))
 
 
 def coordinate_names(names: object, size: int) -> tuple[str, ...]:
@@ -152,6 +155,15 @@ def _check_totals(
             f"{root}: the data files hold {rows} frames; expected {sum(lengths.values())}, the sum "
             "of the lengths in meta/episodes."
         )
+
+
+def _read_fps(root: Path, info: Mapping[str, Any]) -> float | None:
+    fps = info.get("fps")
+    if fps is None:
+        return None
+    if isinstance(fps, bool) or not isinstance(fps, int | float) or fps <= 0:
+        raise SourceError(f"{root}/meta/info.json: 'fps' must be a number above 0, got {fps!r}.")
+    return float(fps)
 
 
 def _read_splits(root: Path, info: Mapping[str, Any]) -> dict[str, range]:

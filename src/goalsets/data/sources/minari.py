@@ -1,12 +1,14 @@
 """The `minari` source: a Minari data set by its id or its directory.
 
 Minari stores the state after the last action, so nothing is dropped. Dictionary and tuple
-observations are joined into one vector in a declared order.
+observations are joined into one vector in a declared order. Of a goal environment, such as
+PointMaze or Fetch, the goals beside the state are told apart from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,10 @@ from goalsets.data.sources.base import (
     make_episode,
     require,
 )
+from goalsets.data.sources.goal_env import Parts, has_goals, part_goals
 
+_LOOKED_AT = 10
+"""Episodes that show whether an achieved goal is in the observation again."""
 # A MinariDataset: Minari is an extra, so its types cannot be named here.
 Dataset = Any
 
@@ -41,12 +46,30 @@ class Minari:
     """An id such as `D4RL/door/human-v2`, or the directory of a data set."""
     observations: tuple[str, ...] = ()
     """Dotted keys of the observations, in the order of the flat vector; empty takes every vector,
-    sorted."""
+    sorted. Of a goal environment, empty leaves out the desired goal, and the achieved goal where
+    the rest of the observation holds it."""
     extras: tuple[str, ...] = ()
     """Dotted keys of `infos` to keep for each observation."""
     download: bool = False
     """Let Minari download the data set if it is not on this machine."""
+    rate: float | None = None
+    """Steps a second; Minari does not say it."""
     notices: Notices = field(default_factory=Notices, init=False, repr=False, compare=False)
+    given: Dataset | None = field(default=None, init=False, repr=False, compare=False)
+
+    @classmethod
+    def from_dataset(
+        cls, data: Dataset, observations: Sequence[str] = (), extras: Sequence[str] = ()
+    ) -> Minari:
+        """A `minari.MinariDataset` that is at hand, such as one with some episodes filtered out."""
+        if not (hasattr(data, "total_episodes") and hasattr(data, "observation_space")):
+            raise SourceError(
+                f"expected a minari.MinariDataset, got {type(data).__name__}. A data set on disk "
+                "is named by its id or directory: Minari(name)."
+            )
+        source = cls(str(data.id), tuple(observations), tuple(extras))
+        object.__setattr__(source, "given", data)  # no setting: nobody can type it
+        return source
 
     @property
     def has_validation(self) -> bool:
@@ -55,7 +78,7 @@ class Minari:
 
     def fields(self) -> tuple[FieldSpec, ...]:
         """One field for each observation key; a Box alone has no name."""
-        return self._fields(self._load())
+        return self._parts(self._load()).named()
 
     def describe(self) -> str:
         """Say what is being read."""
@@ -66,14 +89,14 @@ class Minari:
         """Read all episodes, one at a time."""
         check_split(split, self.has_validation, f"Minari data set {self.dataset!r}")
         data = self._load()
-        fields = self._fields(data)
+        parts = self._parts(data)
         actions = self._action_fields(data)
         for recorded in self._recorded(data):
             where = f"Minari data set {self.dataset!r}, episode {recorded.id}"
             try:
                 episode = make_episode(
                     where,
-                    flatten(recorded.observations, fields),
+                    parts.flatten(recorded.observations),
                     flatten(recorded.actions, actions),
                     self._extras(recorded, where),
                     self.notices,
@@ -86,6 +109,8 @@ class Minari:
                 yield episode
 
     def _load(self) -> Dataset:
+        if self.given is not None:
+            return self.given
         minari = require("minari", "minari")
         directory = Path(self.dataset).expanduser()
         try:
@@ -119,14 +144,21 @@ class Minari:
                 ) from None
             yield recorded
 
-    def _fields(self, data: Dataset) -> tuple[FieldSpec, ...]:
+    def _parts(self, data: Dataset) -> Parts:
         try:
             fields, left_out = choose_fields(_shapes(data.observation_space), self.observations)
+            if self.observations:
+                return Parts(fields)
+            for key in left_out:
+                self.notices.add(LEFT_OUT.format(key))
+            if not has_goals(field.name for field in fields):
+                return Parts(fields)
+            some = itertools.islice(self._recorded(data), _LOOKED_AT)
+            return part_goals(fields, [recorded.observations for recorded in some], self.notices)
+        except SourceError:
+            raise
         except GoalsetsError as error:
             raise SourceError(f"Minari data set {self.dataset!r}: {error}") from None
-        for key in () if self.observations else left_out:
-            self.notices.add(LEFT_OUT.format(key))
-        return fields
 
     def _action_fields(self, data: Dataset) -> tuple[FieldSpec, ...]:
         """Actions are wanted whole: leaving a part of them out would change what was done."""

@@ -57,6 +57,8 @@ class Npz:
     """Take the state after the last action from `next_<key>`, where the archive has it."""
     filler: bool = False
     """The last action of an episode is there only to fill its row, as in OGBench."""
+    rate: float | None = None
+    """Steps a second; the archive does not say it."""
     notices: Notices = field(default_factory=Notices, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from goalsets.core import Episode, StateLayout
-from goalsets.core.errors import suggest
 from goalsets.data.flatten import FieldSpec
 from goalsets.data.sources.archive import Archive
 from goalsets.data.sources.base import SOURCES, Notices, SourceError, Split, check_split
@@ -158,7 +157,7 @@ class OGBench:
     def _suggestion(self) -> str:
         from goalsets.envs.tasks import TASKS
 
-        return f"Nobody has a data set of that name: {suggest(self.name, TASKS)}"
+        return f"Nobody has a data set of that name: {TASKS.suggest(self.name)}"
 
 
 def check_file(path: Path) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -34,6 +35,24 @@ def name_fields(widths: Mapping[str, int]) -> tuple[FieldSpec, ...]:
     if len(widths) == 1:
         return tuple(FieldSpec("", width) for width in widths.values())
     return tuple(FieldSpec(key, width) for key, width in widths.items())
+
+
+def cut_runs(
+    columns: Mapping[str, NDArray[Any]], key: str
+) -> Iterator[tuple[Any, Mapping[str, NDArray[Any]]]]:
+    """Cut rows where the value of a column changes; each run comes with its value."""
+    labels = columns[key]
+    cuts = [0, *(np.flatnonzero(labels[1:] != labels[:-1]) + 1), len(labels)]
+    for start, stop in itertools.pairwise(cuts):
+        if stop > start:
+            yield labels[start], {name: array[start:stop] for name, array in columns.items()}
+
+
+def join_pieces(pieces: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """Put rows together that were read in several pieces."""
+    if len(pieces) == 1:
+        return dict(pieces[0])
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
 @dataclass(frozen=True)

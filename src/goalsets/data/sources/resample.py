@@ -1,0 +1,89 @@
+"""Values that come at times of their own, brought to one rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.data.sources.base import Notices, SourceError
+
+Filling = Literal["line", "turn", "hold"]
+"""What lies between two values: a line, the turn from one unit quaternion to the next, or still the
+first of them."""
+Times = NDArray[np.int64]
+
+_SILENCE = 500_000_000
+"""Nanoseconds without a value that are worth a notice, if the values usually come more often."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Values `[N, n]` at times `[N]` in nanoseconds, which increase."""
+
+    name: str
+    times: Times
+    values: NDArray[Any]
+    filling: Filling
+
+    @classmethod
+    def sorted(
+        cls, name: str, times: Sequence[int], values: NDArray[Any], filling: Filling
+    ) -> Stream:
+        """A stream from values in any order; of several at one time the last one counts."""
+        at = np.array(times, dtype=np.int64)
+        order = np.argsort(at, kind="stable")
+        order = order[np.append(np.diff(at[order]) > 0, True)]
+        return cls(name, at[order], values[order], filling)
+
+    def at(self, times: Times) -> NDArray[Any]:
+        """The values at some times, none of which is before the first value."""
+        before = np.searchsorted(self.times, times, side="right") - 1
+        if self.filling == "hold":
+            return self.values[before]
+        after = np.minimum(before + 1, len(self.times) - 1)
+        span = np.maximum(self.times[after] - self.times[before], 1)
+        share = ((times - self.times[before]) / span)[:, None]
+        left, right = self.values[before], self.values[after]
+        if self.filling == "turn":
+            # A rotation is two quaternions, q and -q: take the nearer one.
+            right = np.where((left * right).sum(axis=1, keepdims=True) < 0, -right, right)
+        mixed = left + share * (right - left)
+        if self.filling == "turn":
+            mixed = mixed / np.maximum(np.linalg.norm(mixed, axis=1, keepdims=True), 1e-12)
+        return mixed
+
+
+def common_times(
+    states: Sequence[Stream], actions: Sequence[Stream], rate: float, where: str
+) -> Times:
+    """Evenly spaced times from when all have begun until the first of the states ends.
+
+    What holds its value does not end: it may have been sent only when it changed.
+    """
+    changing = [stream for stream in states if stream.filling != "hold"] or states
+    last = max((*states, *actions), key=lambda stream: stream.times[0])
+    first = min(changing, key=lambda stream: stream.times[-1])
+    start, stop = int(last.times[0]), int(first.times[-1])
+    if stop < start:
+        raise SourceError(
+            f"{where}: {first.name!r} ends {(start - stop) * 1e-9:.3g} s before {last.name!r} "
+            "begins, so that no time has values of all."
+        )
+    # A clock may miss the last step by some nanoseconds.
+    count = int((stop - start) * 1e-9 * rate + 1e-6) + 1
+    return start + np.round(np.arange(count) * (1e9 / rate)).astype(np.int64)
+
+
+def note_silence(streams: Sequence[Stream], times: Times, where: str, notices: Notices) -> None:
+    """Say where values had to be made up for longer than they usually take to come."""
+    for stream in streams:
+        inside = (stream.times > times[0]) & (stream.times < times[-1])
+        gaps = np.diff(np.concatenate([times[:1], stream.times[inside], times[-1:]]))
+        usual = np.median(np.diff(stream.times)) if len(stream.times) > 1 else 0
+        if gaps.max(initial=0) > max(_SILENCE, 5 * usual):
+            what = "its last value was held" if stream.filling == "hold" else "it was interpolated"
+            notices.add(f"{stream.name!r} is silent for more than half a second: {what}", where)
