@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from goalsets.cli.counts import Count, OptionalSize, Size
 from goalsets.cli.printing import print_plan, print_table, say_aside
 
 if TYPE_CHECKING:
@@ -29,10 +30,10 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     query: str = "task",
     goal: str | None = None,
     set: tuple[str, ...] = (),  # noqa: A002 - what people type
-    task_id: int = 1,
-    seed: int = 0,
+    task_id: Count = 1,
+    seed: Size = 0,
     plan: bool = False,
-    step: int | None = None,
+    step: OptionalSize = None,
     data: Path | None = None,
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     no_video: bool = False,
@@ -66,8 +67,14 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     if sys.platform == "linux" and not os.environ.get("DISPLAY"):
         os.environ.setdefault("MUJOCO_GL", "egl")
     from goalsets.cli.posing import pose
+    from goalsets.envs.tasks import TASKS
     from goalsets.evaluate.ask import ask as run_question
+    from goalsets.runs.run import Run
 
+    before = Run.open(run)
+    if before.config.task not in TASKS and query != "task":
+        _ask_data(before, query, goal, set, seed, step, data)
+        return
     posed = pose(run, query, goal, set, task_id, seed, data, render=not no_video)
     opened, world, goals = posed.run, posed.world, posed.goals
     trained, _ = opened.load(step)
@@ -88,6 +95,33 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
         _say_chain(chain)
     told = {"run": str(run), **_told_chain(chain)}
     _write(place, answer, goals, policy, camera, told)
+
+
+def _ask_data(
+    run: Run,
+    query: str,
+    goal: str | None,
+    edits: tuple[str, ...],
+    seed: int,
+    step: int | None,
+    data: Path | None,
+) -> None:
+    """Say what the data knows of a question, where there is no environment to run it in."""
+    from goalsets.cli.posing import named_goal, run_store
+    from goalsets.core import GoalSet, Query
+
+    store = run_store(run, data)
+    asked = Query.parse(query, run.frame.layout)
+    reference = named_goal(run, store, goal or "bank:0", edits, seed)
+    assert reference is not None  # one was named
+    goals = GoalSet(reference, asked)
+    policy, _ = run.load(step)
+    print(f"question   {asked}")
+    print(f"goal       {goal or 'bank:0'}{', edited' if edits else ''}")
+    first = store.trajectories.observations[0]
+    _say_before(goals, policy, store, _predicted(policy, first, goals, run))
+    print(f"episode    none: {run.config.task} has no environment")
+    print(f'next: goalsets check {run.path} --query "{query}"')
 
 
 def _chain(policy: TrainedPolicy, store: Store | None) -> WatchedPlanning:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from goalsets.core import GoalSet
     from goalsets.data.store import Store
     from goalsets.envs.tasks import Adapter, Task
+    from goalsets.evaluate.goals import Floats
     from goalsets.runs.run import Run
 
 
@@ -86,3 +87,47 @@ def _check_start(task: Task, number: int) -> None:
         raise GoalsetsError(
             f"the official tasks of {task.name} have the ids 1 to {len(task.goals)}, got {number}."
         )
+
+
+def run_store(run: Run, data: Path | None) -> Store:
+    """The store that was named, the one that a run was trained on by its path, or its task's."""
+    from goalsets.cli.printing import find_store
+    from goalsets.data.store import INDEX, Store
+    from goalsets.envs.tasks import TASKS
+
+    path = Path(run.config.task)
+    if data is None and run.config.task not in TASKS and (path / INDEX).exists():
+        return Store.open(path, mapped=True)
+    return find_store(run.config.task, data)
+
+
+def named_goal(
+    run: Run, store: Store, goal: str | None, edits: Sequence[str], seed: int
+) -> Floats | None:
+    """A goal as people name it, from data alone where that is possible; None where none was named.
+
+    An environment is opened only for official goals. Edits without a goal are of bank:0.
+    """
+    from goalsets.envs.tasks import TASKS
+    from goalsets.evaluate.goals import GoalError, GoalFinder, edit_goal
+
+    if goal is None and not edits:
+        return None
+    has_world = run.config.task in TASKS
+
+    def official(number: int) -> Floats:
+        if not has_world:
+            raise GoalError(
+                f"{run.config.task} has no environment, so it has no official goal: name all "
+                "coordinates, or take a state of the data with bank:17."
+            )
+        world = TASKS[run.config.task].open()
+        try:
+            return world.start(number, seed).goal
+        finally:
+            world.close()
+
+    layout = run.frame.layout
+    names = TASKS[run.config.task].goals if has_world else ("",)
+    finder = GoalFinder(layout, names, official, 1, lambda: store.validation.observations, seed)
+    return edit_goal(finder.find(goal or "bank:0")[0], edits, layout)

@@ -168,4 +168,7 @@ def draw_answer(answer: Answer, goals: GoalSet, unit: str | None, path: Path) ->
 def check_task(task: str) -> None:
     """Raise an error for a run whose task has no environment."""
     if task not in TASKS:
-        raise GoalsetsError(f"the run was trained on {task!r}, which has no environment to run.")
+        raise GoalsetsError(
+            f"the run was trained on {task!r}, which has no environment to run. 'goalsets check "
+            "RUN' says what its data can tell."
+        )

@@ -93,7 +93,10 @@ def common_task(runs: Sequence[Run]) -> str:
     if len(tasks) != 1:
         raise GoalsetsError(f"expected runs of one task, got {', '.join(tasks) or 'no runs'}.")
     if tasks[0] not in TASKS:
-        raise GoalsetsError(f"the runs are of {tasks[0]!r}, which has no environment to run.")
+        raise GoalsetsError(
+            f"the runs are of {tasks[0]!r}, which has no environment to run. 'goalsets check RUN' "
+            "compares their distances with recorded episodes."
+        )
     return tasks[0]
 
 

@@ -51,7 +51,8 @@ def evaluate_official(
     """
     if run.config.task not in TASKS:
         raise GoalsetsError(
-            f"{run.path} was trained on {run.config.task!r}, which has no environment to run."
+            f"{run.path} was trained on {run.config.task!r}, which has no environment to run. "
+            f"'goalsets check {run.path}' says what its data can tell."
         )
     if episodes < 1:
         raise GoalsetsError(f"episodes must be 1 or more, got {episodes}.")

@@ -1,0 +1,150 @@
+"""What is checked: questions that somebody named, those of a suite, or all that a layout offers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import GoalSet, Query, StateLayout
+from goalsets.core.term import Term
+from goalsets.evaluate.conditions import Condition
+from goalsets.evaluate.suites import Suite, read_description
+from goalsets.relabel.units import EPSILON, Unit
+
+Floats = NDArray[np.float32]
+
+YAML = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """One question, and which goals it may be asked with."""
+
+    name: str
+    """How the page speaks of it."""
+    query: Query
+    """With a tolerance for every term."""
+    goals: Floats | None = None
+    """`[N, D]`: the references that are meant; None stands for any held-out state."""
+    where: Condition | None = None
+    """A condition on references, where there are no others."""
+    note: str = ""
+    """What had to be assumed, for people."""
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The terms, as `goalsets.relabel.held` takes them."""
+        return tuple(Unit(t.indices, t.group.metric, _known(t)) for t in self.query.terms)
+
+    def goal_set(self, references: Floats) -> GoalSet:
+        """The goal sets of references `[..., D]`."""
+        return GoalSet(references, self.query)
+
+    def parts(self) -> list[Query]:
+        """What it asks of each object by itself; the robot counts as one."""
+        found: dict[str, Query] = {}
+        for term in self.query.terms:
+            mask = np.zeros(self.query.layout.dim, np.bool_)
+            mask[list(term.indices)] = True
+            alone = Query(self.query.layout, mask, {term.name: _known(term)})
+            owner = term.group.object_name
+            found[owner] = found[owner] & alone if owner in found else alone
+        return list(found.values())
+
+    @property
+    def about_objects(self) -> bool:
+        """Whether it asks for anything but the robot itself."""
+        return any(term.group.kind for term in self.query.terms)
+
+
+def make_question(
+    query: Query,
+    std: Floats,
+    name: str = "",
+    goals: Floats | None = None,
+    where: Condition | None = None,
+) -> Question:
+    """A question with a tolerance for every term.
+
+    Where neither the query nor the layout gives one, the paper's rule does, which arrivals go by in
+    training, too: a mean squared difference of ε, in squared deviations of the data. Of a group
+    with deviations σ that is about a distance of √(ε Σ σ²).
+
+    Args:
+        query: What is asked.
+        std: `[D]`, the deviations of the data.
+        name: How to speak of it; by default the query.
+        goals: The references that are meant, `[N, D]`.
+        where: A condition on references.
+    """
+    missing = [term for term in query.terms if term.tolerance is None]
+    assumed = {
+        term.name: math.sqrt(EPSILON * float((std[list(term.indices)].astype(float) ** 2).sum()))
+        for term in missing
+    }
+    note = "".join(
+        f"No tolerance is known for {term.name}: {assumed[term.name]:.3g} was taken"
+        f"{_spoken(term, assumed[term.name])}, from its deviation in the data. "
+        for term in missing
+    )
+    complete = Query(query.layout, query.mask, {**query.tolerances, **assumed})
+    return Question(name or str(query), complete, goals, where, note.strip())
+
+
+def every_question(
+    layout: StateLayout, std: Floats, *, pairs: bool = True, leave_out: Sequence[str] = ()
+) -> list[Question]:
+    """All single groups of a layout, and all pairs of them.
+
+    Args:
+        layout: The layout.
+        std: `[D]`, the deviations of the data.
+        pairs: Whether pairs are asked for, too.
+        leave_out: Groups that have no place in a pair, such as those that never change.
+    """
+    names = [group.name for group in layout.groups]
+    texts = list(names)
+    if pairs:
+        moving = [name for name in names if name not in leave_out]
+        texts += [f"{one} & {other}" for one, other in itertools.combinations(moving, 2)]
+    if not texts:
+        texts = ["all"]
+    return [make_question(Query.parse(text, layout), std) for text in texts]
+
+
+def suite_questions(path: Path, layout: StateLayout, std: Floats) -> list[Question]:
+    """The questions of a suite: a built one (JSON) with its goals, or a description (YAML)."""
+    if path.suffix in YAML:
+        return [
+            make_question(p.parse(layout), std, p.name, where=p.condition(layout))
+            for p in read_description(path).predicates
+        ]
+    suite = Suite.load(path)
+    goals = {
+        name: [e.goal for e in suite.episodes if e.predicate == name] for name in suite.questions
+    }
+    return [
+        make_question(
+            Query.parse(asked.query, layout),
+            std,
+            name,
+            np.array(goals[name], np.float32) if goals[name] else None,
+        )
+        for name, asked in suite.questions.items()
+    ]
+
+
+def _known(term: Term) -> float:
+    assert term.tolerance is not None  # `make_question` gave it one
+    return term.tolerance
+
+
+def _spoken(term: Term, tolerance: float) -> str:
+    said = term.group.say(tolerance)
+    return f" ({said})" if said else ""
