@@ -19,7 +19,7 @@ check: export PYRIGHT_PYTHON_IGNORE_WARNINGS = 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help quickstart install test test-slow check format bench results lock clean
+.PHONY: help quickstart install test test-slow check format docs bench results lock clean
 
 help: ## Show this list
 	@echo "goalsets: queryable robot goals. Targets:"
@@ -60,6 +60,11 @@ format: $(VENV)/.dev ## Format the code and fix what can be fixed safely
 	@$(BIN)/ruff check --fix --quiet . || true
 	@$(BIN)/ruff format .
 
+docs: $(VENV)/.docs ## Build the documentation site in site/; a link that leads nowhere is an error
+	@echo "[3/$(STEPS)] Building the site"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Next: open site/index.html, or '$(BIN)/mkdocs serve' to see pages as you write them."
+
 bench: $(VENV)/.base ## Run the benchmarks
 	@echo "[3/$(STEPS)] Running the benchmarks"
 	@$(BIN)/python -m benchmarks
@@ -72,7 +77,7 @@ lock: $(VENV)/.created ## Resolve constraints.txt anew; needs each of LOCK_PYTHO
 	@$(BIN)/python tools/lock.py $(LOCK_PYTHONS)
 
 clean: ## Remove the environment, caches and build products
-	@rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	@rm -rf $(VENV) build dist site .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	@find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # --- The environment ------------------------------------------------------------------------
@@ -116,4 +121,9 @@ $(VENV)/.base: $(VENV)/.created pyproject.toml constraints.txt
 $(VENV)/.dev: $(VENV)/.created pyproject.toml constraints.txt
 	@echo "[2/$(STEPS)] Installing goalsets, its dependencies and the development tools, a minute or more"
 	$(call pip-install,.[dev])
+	@touch $(VENV)/.base $(VENV)/.docs $@
+
+$(VENV)/.docs: $(VENV)/.created pyproject.toml constraints.txt
+	@echo "[2/$(STEPS)] Installing goalsets, its dependencies and what builds the site, a minute or more"
+	$(call pip-install,.[docs])
 	@touch $(VENV)/.base $@

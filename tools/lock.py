@@ -105,8 +105,10 @@ def resolve(python: str, scratch: Path) -> dict[str, str]:
     options = ["--dry-run", "--ignore-installed", "--only-binary=:all:", "--quiet", "--quiet"]
     files = ["--find-links", scratch, "--report", report]
     # The build backend, and what it asks for when the install is editable.
-    build = [f"hatchling=={pinned('hatchling')}", "editables"]
-    command = [python, scratch / "pip", "install", *options, *files, f"{ROOT}[all,dev]", *build]
+    backend = ("hatchling", "hatch-fancy-pypi-readme")
+    build = [*(f"{name}=={pinned(name)}" for name in backend), "editables"]
+    wanted = [f"{ROOT}[all,dev,docs]", *build]
+    command = [python, scratch / "pip", "install", *options, *files, *wanted]
     subprocess.run(command, check=True)
     found = [item["metadata"] for item in json.loads(report.read_text())["install"]]
     # A local version, such as 2.13.0+cpu, names one machine's build of a release.

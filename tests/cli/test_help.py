@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import importlib.metadata
 import inspect
 import re
 import textwrap
@@ -16,7 +17,9 @@ from typing import Any
 
 import pytest
 
+import goalsets
 from goalsets import cli
+from goalsets.cli.overview import GROUPS as HEADINGS
 from goalsets.cli.sweep_status import status
 from goalsets.cli.tasks import check, show
 from goalsets.data.sources import SOURCES
@@ -69,13 +72,14 @@ def described(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def described_fields(kind: type) -> dict[str, str]:
-    """Each field of a dataclass that one may set, with the docstring under it."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
-    assert isinstance(tree, ast.ClassDef)
+    """Each field of a dataclass that one may set, with the docstring under it; some inherited."""
     told = {}
-    for line, below in zip(tree.body, tree.body[1:], strict=False):
-        if isinstance(line, ast.AnnAssign) and isinstance(below, ast.Expr):
-            told[ast.unparse(line.target)] = joined(ast.literal_eval(below.value))
+    for owner in filter(dataclasses.is_dataclass, reversed(kind.__mro__)):
+        tree = ast.parse(textwrap.dedent(inspect.getsource(owner))).body[0]
+        assert isinstance(tree, ast.ClassDef)
+        for line, below in zip(tree.body, tree.body[1:], strict=False):
+            if isinstance(line, ast.AnnAssign) and isinstance(below, ast.Expr):
+                told[ast.unparse(line.target)] = joined(ast.literal_eval(below.value))
     return {f.name: told.get(f.name, "") for f in dataclasses.fields(kind) if f.init}
 
 
@@ -109,15 +113,36 @@ def test_help_tells_every_option_in_the_words_of_its_docstring(
         assert re.search(rf"{flag}.{{0,60}} {re.escape(says)}", text), f"no {name}: {says}"
 
 
-@pytest.mark.parametrize("group", ["", *GROUPS])
+@pytest.mark.parametrize("group", GROUPS)
 def test_help_lists_every_command_with_what_it_is_for(
     group: str, ask_help: Callable[[str], str]
 ) -> None:
     text = ask_help(group)
-    verbs = GROUPS.get(group) or cli._verbs()
+    verbs = GROUPS[group]
     assert f"{{{','.join(verbs)}}}" in text
     for verb, function in verbs.items():
         assert f"• {verb} {purpose(function)}" in text
+
+
+def test_help_groups_the_commands_by_what_people_want_to_do(ask_help: Callable[[str], str]) -> None:
+    text, verbs = ask_help(""), cli._verbs()
+    named = [verb for names in HEADINGS.values() for verb in names]
+    assert sorted(named) == sorted(verbs), "each command has one heading"
+    for heading, names in HEADINGS.items():
+        first = " ".join(f"{name} {summary(verbs[name])}" for name in names)
+        assert f"{heading}: {first}" in text
+    assert "--version Show the version." in text
+    assert "--plugin" in text
+
+
+def summary(function: Callable[..., Any]) -> str:
+    return joined((inspect.getdoc(function) or "").partition("\n\n")[0])
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.main(["--version"])
+    assert capsys.readouterr().out == f"goalsets {goalsets.__version__}\n"
+    assert importlib.metadata.version("goalsets") == goalsets.__version__
 
 
 def test_help_of_an_import_lists_the_sources(ask_help: Callable[[str], str]) -> None:

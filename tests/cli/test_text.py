@@ -29,6 +29,8 @@ ERRORS = {
     "error-index": "query|[28]",
     "error-empty": "query|none",
     "error-task": "query|all|--task|cube-singel-noisy-v0",
+    "error-task-family": "tasks|show|cube",
+    "error-task-far": "tasks|show|zebra",
     "error-layout-file": "query|all|--layout|no-such-file.yaml",
     "error-data-file": "data|import|npz|no-such-file.npz",
     "error-data-store": "data|inspect|no-such-store",

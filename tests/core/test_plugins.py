@@ -134,7 +134,7 @@ def test_spawned_workers_know_them(tmp_path: Path) -> None:
     write(tmp_path, "my_robot")
     program = """
 import goalsets
-from goalsets.workers import Crew
+from goalsets.crew import Crew
 from tests.plugin_files import scheme_in_worker
 
 if __name__ == "__main__":

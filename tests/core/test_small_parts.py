@@ -10,6 +10,7 @@ import pytest
 
 from goalsets import Episode, GoalsetsError
 from goalsets.core import Registry, UnknownNameError
+from goalsets.core.errors import suggest
 
 
 def test_registry() -> None:
@@ -46,3 +47,17 @@ def test_core_needs_neither_torch_nor_anything_else() -> None:
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "listing", "text"),
+    [
+        ("robto-number-7", "list", "did you mean 'robot-number-7' or"),
+        ("bot", "list", "'robot-number-2'? 17 more have 'bot' in their names; 'list' lists all."),
+        ("zz", "list", "none of 20 names is near; 'list' lists them."),
+        ("zz", "", "valid names: robot-number-0, robot-number-1,"),
+    ],
+)
+def test_many_names_are_not_listed_where_a_command_does(name, listing, text):
+    names = [f"robot-number-{i}" for i in range(20)]
+    assert text in suggest(name, names, listing)

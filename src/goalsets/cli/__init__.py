@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from goalsets import __version__
+from goalsets.cli.overview import overview
 from goalsets.core import GoalsetsError
 from goalsets.core.plugins import use_plugins
 
@@ -18,16 +20,7 @@ def main(args: Sequence[str] | None = None) -> None:
     try:
         words, plugins = take_plugins(words)
         use_plugins(plugins, "by --plugin")
-        if words[:1] == ["data"]:
-            _run(_data_verbs(), words[1:], "goalsets data", _DATA)
-        elif words[:1] == ["suite"]:
-            _run(_suite_verbs(), words[1:], "goalsets suite", _SUITE)
-        elif words[:2] in (["tasks", "show"], ["tasks", "check"]):
-            _one_task(words[1], words[2:])
-        elif words[:2] == ["sweep", "status"]:
-            _sweep_status(words[2:])
-        else:
-            _run(_verbs(), words, "goalsets", _GOALSETS)
+        _dispatch(words)
     except GoalsetsError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
@@ -38,6 +31,25 @@ def main(args: Sequence[str] | None = None) -> None:
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         sys.stderr.close()
         raise SystemExit(0) from None
+
+
+def _dispatch(words: list[str]) -> None:
+    """Run what the first words name."""
+    if words[:1] == ["--version"]:
+        print(f"goalsets {__version__}")
+    elif words[:1] in (["-h"], ["--help"]):
+        print(overview(_GOALSETS, _verbs()))
+        raise SystemExit(0)
+    elif words[:1] == ["data"]:
+        _run(_data_verbs(), words[1:], "goalsets data", _DATA)
+    elif words[:1] == ["suite"]:
+        _run(_suite_verbs(), words[1:], "goalsets suite", _SUITE)
+    elif words[:2] in (["tasks", "show"], ["tasks", "check"]):
+        _one_task(words[1], words[2:])
+    elif words[:2] == ["sweep", "status"]:
+        _sweep_status(words[2:])
+    else:
+        _run(_verbs(), words, "goalsets", _GOALSETS)
 
 
 PLUGIN_HELP = """\
@@ -115,6 +127,7 @@ def _config() -> tuple[Any, ...]:
 def _verbs() -> Verbs:
     from goalsets.cli import (
         ask,
+        check,
         distance,
         export,
         landscape,
@@ -132,6 +145,7 @@ def _verbs() -> Verbs:
 
     return {
         "ask": ask.ask,
+        "check": check.check,
         "data": data,
         "distance": distance.distance,
         "eval": evaluation.eval_,

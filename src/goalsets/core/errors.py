@@ -26,10 +26,20 @@ class UnknownNameError(GoalsetsError):
     """A name that no registry entry has."""
 
 
-def suggest(name: str, valid: Iterable[str]) -> str:
+_MANY = 12
+"""More names than this are not listed, where a command does."""
+
+
+def suggest(name: str, valid: Iterable[str], listing: str = "") -> str:
     """Return a sentence that points from a wrong name to the right ones.
 
-    Near misses are offered as "did you mean"; otherwise the valid names are listed.
+    Near misses are offered as "did you mean", and so are names that have the wrong one in them;
+    otherwise the valid names are listed.
+
+    Args:
+        name: The wrong name.
+        valid: The right ones.
+        listing: A command that lists them. Where there is one, many names are not listed here.
     """
     names = list(valid)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.55)
@@ -37,4 +47,11 @@ def suggest(name: str, valid: Iterable[str]) -> str:
         return f"did you mean {' or '.join(repr(n) for n in near)}?"
     if not names:
         return "there are no names to choose from."
-    return f"valid names: {', '.join(names)}."
+    if not listing or len(names) <= _MANY:
+        return f"valid names: {', '.join(names)}."
+    longer = [n for n in names if len(name) >= 3 and name.lower() in n.lower()]
+    if longer:
+        shown, more = longer[:3], len(longer) - 3
+        others = f" {more} more have {name!r} in their names;" if more > 0 else ""
+        return f"did you mean {' or '.join(map(repr, shown))}?{others} {listing!r} lists all."
+    return f"none of {len(names)} names is near; {listing!r} lists them."

@@ -16,27 +16,32 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from goalsets.core.errors import GoalSetError
 from goalsets.core.layout import StateLayout
-from goalsets.core.metrics import Array, distance, namespace
+from goalsets.core.metrics import Array, Tensor, TensorLike, distance, namespace
 from goalsets.core.query import Query
 from goalsets.core.term import Term
 
+Distances = TypeVar("Distances")
+Flags = TypeVar("Flags")
+
 
 @dataclass(frozen=True)
-class Violation:
+class Violation(Generic[Distances, Flags]):
     """How one requirement of a goal set stands, for each state that was judged."""
 
     name: str
     """The term's name, or `d_q` for a relaxed set."""
-    distance: Array
+    distance: Distances
     """`[...]` in observation units."""
     tolerance: float
     """The largest distance that satisfies the term."""
-    satisfied: Array
+    satisfied: Flags
     """`bool[...]`."""
 
 
@@ -53,14 +58,14 @@ class GoalSet:
 
     def __init__(
         self,
-        reference: Array,
+        reference: ArrayLike | TensorLike,
         query: Query,
         tolerances: Mapping[str, float | str] | None = None,
         *,
         epsilon: float | None = None,
     ) -> None:
         """Check everything, so that judging states cannot fail on account of the goal."""
-        self.query = query.with_tolerances(tolerances) if tolerances else query
+        self.query: Query = query.with_tolerances(tolerances) if tolerances else query
         self.epsilon = epsilon
         if epsilon is None:
             _check_tolerances_known(self.query)
@@ -68,23 +73,32 @@ class GoalSet:
             raise GoalSetError("a relaxed set has one epsilon: it takes no tolerances.")
         elif not (np.isfinite(epsilon) and epsilon >= 0):
             raise GoalSetError(f"epsilon must be 0 or more, got {epsilon}.")
-        self.reference = _checked_reference(reference, query.layout)
+        self.reference: Array = _checked_reference(reference, query.layout)
 
     @property
     def layout(self) -> StateLayout:
         """The layout of the states that this set judges."""
         return self.query.layout
 
+    @overload
+    def contains(self, states: Tensor) -> Tensor: ...
+    @overload
+    def contains(self, states: ArrayLike) -> NDArray[np.bool_]: ...
     def contains(self, states: Array) -> Array:
         """Tell for states `[..., D]` whether they belong to the set: `bool[...]`.
 
         Leading shapes of states and references broadcast. A state that is not a number where
-        the query looks does not belong.
+        the query looks does not belong. Tensors are answered with tensors, all else with numpy
+        arrays; of shape `[]`, which is numpy's own bool, for a single state and reference.
         """
         if self.epsilon is not None:
             return self.distance(states) <= self.epsilon
         return _conjunction(self.query.terms, *self._paired(states))
 
+    @overload
+    def distance(self, states: Tensor) -> Tensor: ...
+    @overload
+    def distance(self, states: ArrayLike) -> NDArray[np.floating]: ...
     def distance(self, states: Array) -> Array:
         """The paper's d_q for states `[..., D]`: mean squared difference where the query looks."""
         states, reference = self._paired(states)
@@ -92,13 +106,19 @@ class GoalSet:
         delta = states[..., columns] - reference[..., columns]
         return (delta * delta).sum(-1) / len(self.query)
 
-    def violations(self, states: Array) -> tuple[Violation, ...]:
+    @overload
+    def violations(self, states: Tensor) -> tuple[Violation[Tensor, Tensor], ...]: ...
+    @overload
+    def violations(
+        self, states: ArrayLike
+    ) -> tuple[Violation[NDArray[np.floating], NDArray[np.bool_]], ...]: ...
+    def violations(self, states: Array) -> tuple[Violation[Array, Array], ...]:
         """For states `[..., D]`, how each requirement stands, in the layout's order."""
         if self.epsilon is not None:
             apart = self.distance(states)
             return (Violation("d_q", apart, self.epsilon, apart <= self.epsilon),)
         states, reference = self._paired(states)
-        found: list[Violation] = []
+        found: list[Violation[Array, Array]] = []
         for term in self.query.terms:
             apart = _term_distance(term, states, reference)
             found.append(Violation(term.name, apart, _known(term), apart <= _known(term)))

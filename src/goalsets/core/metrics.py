@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 
@@ -21,6 +21,25 @@ METRICS: tuple[Metric, ...] = get_args(Metric)
 # Numpy arrays and torch tensors have the operations used here in common; neither library
 # offers a static type for both, and the core must not import torch to name one.
 Array = Any
+
+
+class TensorLike(Protocol):
+    """What a torch tensor has and a numpy array has not.
+
+    The public API tells the two apart by it, so that a type checker knows what comes back.
+    """
+
+    def detach(self) -> Any:  # noqa: ANN401 - a tensor
+        """Return the same values, without their history."""
+        ...
+
+    def cpu(self) -> Any:  # noqa: ANN401 - a tensor
+        """Return the same values in the memory of the processor."""
+        ...
+
+
+Tensor = TypeVar("Tensor", bound=TensorLike)
+"""A torch tensor, by its own type."""
 
 
 def namespace(array: Array) -> Any:  # noqa: ANN401 - a module, numpy or torch

@@ -27,9 +27,13 @@ class Registry(Generic[T]):
     reading in a process.
     """
 
-    def __init__(self, kind: str) -> None:
-        """Create an empty registry of `kind`, the word used in error messages."""
+    def __init__(self, kind: str, listing: str = "") -> None:
+        """Create an empty registry of `kind`, the word used in error messages.
+
+        `listing` is the command that lists the names, if there is one.
+        """
         self.kind = kind
+        self.listing = listing
         self._entries: dict[str, T] = {}
         self._plugins: dict[str, str | None] = {}
 
@@ -67,7 +71,7 @@ class Registry(Generic[T]):
         try:
             return self._entries[name]
         except KeyError:
-            message = f"unknown {self.kind} {name!r}: {suggest(name, self._entries)}"
+            message = f"unknown {self.kind} {name!r}: {self.suggest(name)}"
             if plugins := loaded_plugins():
                 message += f" Plugins that are loaded: {', '.join(plugins)}."
             raise UnknownNameError(message) from None
@@ -91,6 +95,10 @@ class Registry(Generic[T]):
         """Return the names and entries in the order in which they were added."""
         ensure_loaded()
         return list(self._entries.items())
+
+    def suggest(self, name: str) -> str:
+        """Return a sentence that points from a wrong name to the right ones."""
+        return suggest(name, self._entries, self.listing)
 
     def _remove(self, name: str) -> None:
         del self._entries[name], self._plugins[name]
