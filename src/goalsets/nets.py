@@ -35,8 +35,10 @@ class Dense(nn.Module):
         """Draw Xavier-uniform weights for each network, and zero biases."""
         super().__init__()
         bound = math.sqrt(6.0 / (in_dim + out_dim))
-        self.weight = nn.Parameter(torch.empty(ensemble, out_dim, in_dim).uniform_(-bound, bound))
-        self.bias = nn.Parameter(torch.zeros(ensemble, 1, out_dim))
+        self.weight: nn.Parameter = nn.Parameter(
+            torch.empty(ensemble, out_dim, in_dim).uniform_(-bound, bound)
+        )
+        self.bias: nn.Parameter = nn.Parameter(torch.zeros(ensemble, 1, out_dim))
 
 
 class MLP(nn.Module):
@@ -58,7 +60,9 @@ class MLP(nn.Module):
         """Create `layers` hidden layers and the output layer."""
         super().__init__()
         widths = [in_dim, *[hidden] * layers, out_dim]
-        self.layers = nn.ModuleList(Dense(ensemble, *pair) for pair in itertools.pairwise(widths))
+        self.layers: nn.ModuleList = nn.ModuleList(
+            Dense(ensemble, *pair) for pair in itertools.pairwise(widths)
+        )
 
     @property
     def last(self) -> Dense:
@@ -118,11 +122,11 @@ class GoalMLP(nn.Module):
         """Create the goal encoder, its norm and the trunk."""
         super().__init__()
         embedding = max(8, z_dim // 2)
-        self.encoder = MLP(ensemble, z_dim, embedding, GOAL_LAYERS, hidden)
+        self.encoder: MLP = MLP(ensemble, z_dim, embedding, GOAL_LAYERS, hidden)
         self.encoder.answers = False
-        self.scale = nn.Parameter(torch.ones(ensemble, 1, embedding))
-        self.shift = nn.Parameter(torch.zeros(ensemble, 1, embedding))
-        self.trunk = MLP(ensemble, x_dim + embedding, out_dim, TRUNK_LAYERS, hidden)
+        self.scale: nn.Parameter = nn.Parameter(torch.ones(ensemble, 1, embedding))
+        self.shift: nn.Parameter = nn.Parameter(torch.zeros(ensemble, 1, embedding))
+        self.trunk: MLP = MLP(ensemble, x_dim + embedding, out_dim, TRUNK_LAYERS, hidden)
         nn.init.constant_(self.trunk.last.bias, bias)
 
     def forward(self, x: Tensor, z: Tensor, frozen: bool = False) -> Tensor:

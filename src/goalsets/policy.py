@@ -63,7 +63,7 @@ class TrainedPolicy:
         learner.prepare()
         self.learner = learner
         self.layout = layout
-        self.bounds = bounds or Bounds.plus_minus_one(len(normaliser.action_mean))
+        self.bounds: Bounds = bounds or Bounds.plus_minus_one(len(normaliser.action_mean))
         self._normaliser = normaliser
         self._planner = planner
         self._reader = InputReader(layout)

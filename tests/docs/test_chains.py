@@ -13,16 +13,18 @@ from goalsets.campaign.chains import (
     PLACE,
     by_goal,
     by_scheme,
+    minutes_of_collecting,
     paper_best,
     recorded,
     table,
     tables,
 )
+from goalsets.campaign.collecting import FILE, measured
 from goalsets.envs.tasks import TASKS
 from goalsets.report.published import best_published
 from goalsets.runs.run import EVALUATIONS
 from goalsets.sweep import read_sweep
-from goalsets.sweep.grid import Evaluation, Sweep
+from goalsets.sweep.grid import DataChoice, Evaluation, Sweep
 
 ROOT = Path(__file__).parents[2]
 SWEEP = Sweep(
@@ -32,6 +34,7 @@ SWEEP = Sweep(
     seeds=(1, 2, 3),
     overrides=({"steps": 9},),
     evaluation=Evaluation(plan=True),
+    data=DataChoice("collect", 100),
 )
 
 
@@ -52,12 +55,14 @@ def test_rows_set_a_chain_beside_the_whole_question(tmp_path: Path) -> None:
     record(second.name, tmp_path, 0.6, 0.9)
     record(third.name, tmp_path, 0.7, None)  # asked at once only: it is in no row
     found = recorded([SWEEP], tmp_path)
-    *_, row = table(found).split("\n")
+    collecting = minutes_of_collecting([SWEEP], {"tabletop-double-v0": 6.0})
+    *_, row = table(found, collecting).split("\n")
     assert row.startswith("| tabletop-double-v0 | 55 [")
     assert "| **95 [" in row
-    assert row.endswith("| — | — | 2 | 2 |")
+    assert row.endswith("| — | — | 2 | 11 + 2 |")
+    assert table(found, {}).endswith("| — | — | 2 | — + 2 |")
     assert by_goal(found).endswith("| tabletop-double-v0 | 100 → 100 | 10 → 90 |")
-    for text in tables(recorded([SWEEP], tmp_path / "elsewhere")).values():
+    for text in tables(recorded([SWEEP], tmp_path / "elsewhere"), {}).values():
         assert text == "Nothing is recorded yet."
 
 
@@ -87,7 +92,8 @@ def test_the_best_of_the_paper_is_over_its_learners_and_schemes() -> None:
 def test_the_pages_show_what_was_recorded() -> None:
     sweeps = [read_sweep(str(ROOT / PLACE / f"{name}.yaml")) for name in (*GRIDS, *BEYOND)]
     pages = [(ROOT / name).read_text(encoding="utf-8") for name in PAGES]
-    for name, text in tables(recorded(sweeps, ROOT / PLACE / "runs")).items():
+    collecting = minutes_of_collecting(sweeps, measured(ROOT / FILE))
+    for name, text in tables(recorded(sweeps, ROOT / PLACE / "runs"), collecting).items():
         places = [page for page in pages if f"<!-- results: {name} -->" in page]
         assert places, name
         for page in places:

@@ -68,7 +68,24 @@ def test_questions_about_several_objects_have_a_row_each(tmp_path: Path) -> None
     assert one.startswith("| tabletop-double-v0 | one cube | `asked` | 100 [")
     assert both.startswith("| tabletop-double-v0 | both | `asked` | 50 [")
     assert both.endswith("| 1 | 2 |")
+    assert "| — |" in both
     assert questions([SWEEP], tmp_path / "elsewhere") == "Nothing is recorded yet."
+
+
+def test_questions_that_were_asked_by_chains_have_a_column(tmp_path: Path) -> None:
+    first, *_ = SWEEP.jobs()
+    record(first, tmp_path, both=0.5)
+    path = tmp_path / first.name / EVALUATIONS
+    planned = {**json.loads(path.read_text().splitlines()[0]), "plan": True}
+    planned["by_predicate"]["both"]["success"] = 1.0
+    with path.open("a") as file:
+        file.write(json.dumps(planned) + "\n")
+    *_, first_row, second_row = table([SWEEP], tmp_path).split("\n")
+    assert "| gcbc, gs-direct | 50 [" in first_row
+    assert "| gcbc, gs-direct, **by a chain** | 100 [" in second_row
+    once, chain = questions([SWEEP], tmp_path).split("\n")[-1].split(" | ")[3:5]
+    assert once.startswith("50 [")
+    assert chain.startswith("100 [")
 
 
 def test_the_page_shows_what_was_recorded() -> None:

@@ -6,8 +6,9 @@ import numpy as np
 
 from goalsets import Group, StateLayout
 from goalsets.envs.tabletop import record_play
-from goalsets.plan.moves import record_moves
-from goalsets.plan.parts import find_parts
+from goalsets.plan.evidence import Evidence
+from goalsets.plan.moves import Moves, record_moves
+from goalsets.plan.parts import Part, find_parts
 from tests.plan.worlds import CHEST, TABLE, chest_data, offsets
 
 LINE = StateLayout(
@@ -90,3 +91,30 @@ def test_switches_that_jump_in_one_step_make_one_move():
     moves = record_moves(find_parts(layout, rows, ends), rows, ends)
     assert moves.changed.tolist() == [[True, True], [True, False]]
     assert moves.steps.tolist() == [10, 15]
+
+
+def test_a_block_that_was_only_turned_shows_nothing_about_leaving_its_place():
+    groups = [
+        Group(f"b{block}_{what}", indices, metric, tolerance=tolerance, kind=f"b*_{what}")
+        for block, (pos, yaw) in enumerate([((0, 1), (2, 3)), ((4, 5), (6, 7))])
+        for what, indices, metric, tolerance in [
+            ("pos", pos, "euclidean", 0.4),
+            ("yaw", yaw, "angle", 0.3),
+        ]
+    ]
+    below, free = np.array([0, 0, 1, 0, 0, 0.4, 1, 0]), np.array([0, 0, 1, 0, 9, 9, 1, 0])
+    turned, gone = below.copy(), free.copy()
+    turned[2:4], gone[:2] = (0, 1), (5, 5)
+    before = np.array([below] * 6 + [free] * 6, np.float32)
+    after = np.array([turned] * 6 + [gone] * 6, np.float32)
+    changed = np.tile([True, False], (12, 1))
+    moves = Moves(before, after, changed, np.full(12, 80.0, np.float32))
+    parts = [
+        Part(f"b{block}", (groups[2 * block],), (0.4,), "settling", "b*") for block in range(2)
+    ]
+    target = below.astype(np.float32)
+    target[:2] = (5, 5)
+    for start, possible in ((free, True), (below, False)):
+        evidence = Evidence(parts, moves, before)
+        judged = evidence.judge(0, start.astype(np.float32), target[None])
+        assert bool(judged.allowed[0]) is possible

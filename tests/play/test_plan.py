@@ -132,7 +132,7 @@ def test_a_new_plan_is_made_when_something_is_lost(show: Show) -> None:
     do_step(show)
     kept = chain_of(show).plan.steps[1].goals.query.indices
     state = show.stages[0].world.observation.copy()
-    state[list(kept)] = [0.6, 0.3, 0.2]
+    state[list(kept)] = [-0.6, 0.3, 0.2]  # a free place
     show.stages[0].world.adapter.put(state)
     for _ in range(11):  # two looks: it must have come to rest
         show.step()

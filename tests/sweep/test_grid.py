@@ -99,14 +99,14 @@ def test_a_sweep_comes_back_from_its_file(tmp_path: Path) -> None:
     learners: [gcbc, gciql]
     overrides: [{steps: 50}, {settings: {alpha: 0.5}}]
     evaluation: {episodes: 3, last: 2, plan: true}
-    suites: [shipped, {description: own.yaml, episodes: 1, schemes: gs-direct}]
+    suites: [shipped, {description: own.yaml, episodes: 1, schemes: gs-direct, plan: true}]
     """
     sweep = parse_sweep(text, "x.yaml", "mine", tmp_path)
     assert sweep.name == "mine"
     assert sweep.evaluation == Evaluation(3, 2, plan=True)
     assert sweep.suites == (
         SuiteChoice(),
-        SuiteChoice(str(tmp_path / "own.yaml"), 1, ("gs-direct",)),
+        SuiteChoice(str(tmp_path / "own.yaml"), 1, ("gs-direct",), plan=True),
     )
     write_sweep(sweep, tmp_path / "copy.yaml")
     assert read_sweep(tmp_path / "copy.yaml") == sweep
@@ -171,3 +171,12 @@ def test_a_suite_may_be_for_runs_of_some_schemes(tmp_path: Path) -> None:
     asked = {job.config.scheme: duties_of(sweep, tmp_path, job).suites for job in sweep.jobs()}
     assert len(asked["gs-direct"]) == 1
     assert asked["her-full"] == ()
+
+
+def test_a_suite_may_be_asked_by_chains_too(tmp_path: Path) -> None:
+    chosen = (SuiteChoice("shipped", 1), SuiteChoice("shipped", 2, plan=True))
+    sweep = Sweep("one", (TASK,), suites=chosen)
+    duties = duties_of(sweep, tmp_path, sweep.jobs()[0])
+    assert len(duties.suites) == 2
+    assert duties.planned == duties.suites[1:]
+    assert duties.digest != dataclasses.replace(duties, planned=()).digest

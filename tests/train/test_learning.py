@@ -21,10 +21,12 @@ def trained(learner: str, scheme: str) -> Trained:
     return train(learner, scheme)
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in LEARNERS],
-)
+def _marks(learner: str) -> list[pytest.MarkDecorator]:
+    # HIQL trains two levels, and takes the longest: a minute that every change need not wait for.
+    return [pytest.mark.xdist_group(learner)] + [pytest.mark.slow] * (learner == "hiql")
+
+
+@pytest.mark.parametrize("learner", [pytest.param(n, marks=_marks(n)) for n in LEARNERS])
 def test_every_learner_learns_the_tabletop(learner: str) -> None:
     assert official(trained(learner, "gs-semantic").policy) >= 0.9
 

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from goalsets.campaign.collecting import measured
 from goalsets.campaign.pages import README, fill_places, success_cell
 from goalsets.campaign.results import keep_records, train_missing
 from goalsets.report.published import best_published, published_scores
@@ -26,7 +27,7 @@ PLACE, RUNS = Path("results/hour"), Path("runs/hour")
 PAGES = (Path("docs/plan.md"), Path("docs/direct.md"), README)
 GRIDS = ("single", "double", "scene", "noisy", "point", "ant")
 """The paper's tasks, each grid a file in `PLACE`."""
-BEYOND = ("cubes", "puzzles", "far-point", "far-ant")
+BEYOND = ("cubes", "puzzles", "far-puzzles", "far-point", "far-ant")
 """Other tasks, likewise."""
 OURS = "gs-direct"
 SCHEMES = {
@@ -36,6 +37,9 @@ SCHEMES = {
     OURS: OURS,
 }
 """The schemes of the grids, and how the tables call them."""
+
+_VALIDATION = 0.1
+"""Episodes that are collected for validation, as a share of those for training."""
 
 Record = Mapping[str, Any]
 Runs = list[dict[bool, Record]]
@@ -51,14 +55,21 @@ def main() -> None:
     keep_records(RUNS, PLACE / "runs")
     for name in () if asked.records else (*GRIDS, *BEYOND):
         train_missing(PLACE / f"{name}.yaml", asked.only, RUNS, PLACE / "runs")
-    found = recorded([read_sweep(str(PLACE / f"{name}.yaml")) for name in (*GRIDS, *BEYOND)])
-    fill_places(tables(found), PAGES)
+    sweeps = [read_sweep(str(PLACE / f"{name}.yaml")) for name in (*GRIDS, *BEYOND)]
+    fill_places(tables(recorded(sweeps), minutes_of_collecting(sweeps)), PAGES)
 
 
-def tables(found: Mapping[str, Mapping[str, Runs]]) -> dict[str, str]:
-    """The tables by the name of their place in a page."""
+def tables(
+    found: Mapping[str, Mapping[str, Runs]], collecting: Mapping[str, float]
+) -> dict[str, str]:
+    """The tables by the name of their place in a page.
+
+    Args:
+        found: The records, from `recorded`.
+        collecting: Minutes of one core that the data of a task took, as far as they are known.
+    """
     return {
-        "chains": table(found),
+        "chains": table(found, collecting),
         "chains_by_scheme": by_scheme(found, chains=True),
         "chains_by_goal": by_goal(found),
         "official": by_scheme(found, chains=False),
@@ -86,10 +97,24 @@ def recorded(sweeps: Sequence[Sweep], records: Path = PLACE / "runs") -> dict[st
     return {task: tasks[task] for sweep in sweeps for task in sweep.tasks if task in tasks}
 
 
-def table(found: Mapping[str, Mapping[str, Runs]]) -> str:
+def minutes_of_collecting(
+    sweeps: Sequence[Sweep], seconds: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    """Minutes of one core that collecting the data of each task takes, where it was measured."""
+    seconds = measured() if seconds is None else seconds
+    return {
+        task: seconds[task] * sweep.data.episodes * (1 + _VALIDATION) / 60
+        for sweep in sweeps
+        for task in sweep.tasks
+        if task in seconds and sweep.data.episodes is not None
+    }
+
+
+def table(found: Mapping[str, Mapping[str, Runs]], collecting: Mapping[str, float]) -> str:
     """Success of our scheme on the official goals, at once and by a chain, beside what is known."""
     lines = [
-        "| task | at once | by a chain | paper's best | best published | seeds | minutes |",
+        "| task | at once | by a chain | paper's best | best published | seeds | "
+        "minutes: collecting + training |",
         "|---|---:|---:|---:|---:|---:|---:|",
     ]
     for task, schemes in found.items():
@@ -98,7 +123,8 @@ def table(found: Mapping[str, Mapping[str, Runs]]) -> str:
             cells = [_cell(runs, chain) for chain in (False, True)]
             lines.append(
                 f"| {task} | {cells[0]} | **{cells[1]}** | {paper_best(task)} | "
-                f"{best_published().get(task, '—')} | {len(runs)} | {_minutes(runs):.0f} |"
+                f"{best_published().get(task, '—')} | {len(runs)} | "
+                f"{_rounded(collecting.get(task))} + {_minutes(runs):.0f} |"
             )
     return "\n".join(lines) if len(lines) > 2 else "Nothing is recorded yet."
 
@@ -153,6 +179,10 @@ def paper_best(task: str) -> str:
     """The best mean of the paper's main table on a task; a dash where it has none."""
     scores = [score.mean for (_, its, _), score in published_scores().items() if its == task]
     return f"{max(scores):.0f}" if scores else "—"
+
+
+def _rounded(minutes: float | None) -> str:
+    return "—" if minutes is None else f"{minutes:.0f}"
 
 
 def _minutes(runs: Runs) -> float:

@@ -63,16 +63,21 @@ def tables(sweeps: Mapping[str, Sweep], records: Path = PLACE / "runs") -> dict[
 def table(sweeps: Sequence[Sweep], records: Path = PLACE / "runs", tasks: str = "*") -> str:
     """Sweeps as a Markdown table: a row for each configuration, a column for each predicate.
 
+    Runs that were asked by chains too have a second row for it.
+
     Args:
         sweeps: The grids.
         records: Where the records of their runs are.
         tasks: A pattern of the tasks to show.
     """
-    described: dict[str, tuple[Sweep, list[tuple[Job, Record]]]] = {}
+    described: dict[tuple[str, bool], tuple[Sweep, list[tuple[Job, Record]]]] = {}
     for sweep in sweeps:
+        planned = _rows(sweep, records, plan=True)
         for group, row in _rows(sweep, records).items():
             if fnmatch(row[0][0].config.task, tasks):
-                described[group] = (sweep, row)
+                described[group, False] = (sweep, row)
+                if group in planned:
+                    described[group, True] = (sweep, planned[group])
     if not described:
         return "Nothing is recorded yet."
     predicates = list(dict.fromkeys(p for _, row in described.values() for p in _asked(row)))
@@ -81,11 +86,12 @@ def table(sweeps: Sequence[Sweep], records: Path = PLACE / "runs", tasks: str = 
         "minutes |",
         f"|---|---|{'---:|' * (len(predicates) + 2)}",
     ]
-    for sweep, row in described.values():
+    for (_, plan), (sweep, row) in described.items():
         config = row[0][0].config
         cells = [_cell([record for _, record in row], predicate) for predicate in predicates]
         lines.append(
-            f"| {config.task} | {describe(config, sweep)} | {' | '.join(cells)} | {len(row)} | "
+            f"| {config.task} | {describe(config, sweep)}{', **by a chain**' * plan} | "
+            f"{' | '.join(cells)} | {len(row)} | "
             f"{_minutes(row):.0f} |"
         )
     return "\n".join(lines)
@@ -94,28 +100,33 @@ def table(sweeps: Sequence[Sweep], records: Path = PLACE / "runs", tasks: str = 
 def questions(sweeps: Sequence[Sweep], records: Path = PLACE / "runs") -> str:
     """A row for each question about a task of several objects."""
     lines = [
-        "| task | question | asked for | success | seeds | minutes |",
-        "|---|---|---|---:|---:|---:|",
+        "| task | question | asked for | at once | by a chain | seeds | minutes |",
+        "|---|---|---|---:|---:|---:|---:|",
     ]
     for sweep in sweeps:
-        for row in _rows(sweep, records).values():
+        planned = _rows(sweep, records, plan=True)
+        for group, row in _rows(sweep, records).items():
             task = row[0][0].config.task
             if fnmatch(task, _SINGLE):
                 continue
             for predicate in dict.fromkeys(_asked(row)):
                 query = row[0][1]["by_predicate"][predicate]["query"]
-                cell = _cell([record for _, record in row], predicate)
+                chained = planned.get(group, [])
+                once = _cell([record for _, record in row], predicate)
+                chain = _cell([record for _, record in chained], predicate)
+                seeds = f"{len(row)}, {len(chained)}" if chained else f"{len(row)}"
                 lines.append(
-                    f"| {task} | {predicate.replace('_', ' ')} | `{query}` | {cell} | {len(row)} | "
-                    f"{_minutes(row):.0f} |"
+                    f"| {task} | {predicate.replace('_', ' ')} | `{query}` | {once} | {chain} | "
+                    f"{seeds} | {_minutes(row):.0f} |"
                 )
     return "\n".join(lines) if len(lines) > 2 else "Nothing is recorded yet."
 
 
-def _rows(sweep: Sweep, records: Path) -> Rows:
+def _rows(sweep: Sweep, records: Path, *, plan: bool = False) -> Rows:
+    """The runs that were asked, at once or by chains."""
     rows: Rows = {}
     for job in sweep.jobs():
-        found = _last_suite(job, sweep, records)
+        found = _last_suite(job, sweep, records, plan=plan)
         if found is not None:
             rows.setdefault(job.group, []).append((job, found))
     return rows
@@ -138,10 +149,10 @@ def _changes(usual: Mapping[str, Any], ours: Mapping[str, Any], but: set[str]) -
     return [f"{k} {v}" for k, v in ours.items() if k not in but and v != usual.get(k)]
 
 
-def _last_suite(job: Job, sweep: Sweep, records: Path) -> Record | None:
+def _last_suite(job: Job, sweep: Sweep, records: Path, *, plan: bool) -> Record | None:
     """The newest record of a suite of the sweep, of the last step: runs may be in several grids."""
     found, _ = read_evaluations(records / job.name)
-    answered = [r for r in found if r["kind"] == "suite" and not is_planned(r)]
+    answered = [r for r in found if r["kind"] == "suite" and is_planned(r) == plan]
     last = [r for r in answered if r["step"] == job.config.steps]
     names = suite_names(sweep, job.config)
     suites = [record for record in last if record["suite"] in names]

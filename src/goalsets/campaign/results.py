@@ -88,13 +88,19 @@ def is_recorded(job: Job, sweep: Sweep, records: Path = RESULTS / "runs") -> boo
         is_planned(r) for r in last if r["kind"] == "official" and r["num_episodes"] >= episodes
     }
     wanted = {False, True} if sweep.evaluation.plan else {False}
-    asked = {r["suite"] for r in last if r["kind"] == "suite" and not is_planned(r)}
-    return (wanted <= official or episodes == 0) and suite_names(sweep, job.config) <= asked
+    asked = {(r["suite"], is_planned(r)) for r in last if r["kind"] == "suite"}
+    suites = {(name, False) for name in suite_names(sweep, job.config)}
+    suites |= {(name, True) for name in suite_names(sweep, job.config, planned=True)}
+    return (wanted <= official or episodes == 0) and suites <= asked
 
 
-def suite_names(sweep: Sweep, config: TrainConfig) -> set[str]:
-    """The names of the suites that a sweep asks a run."""
-    asked = [choice.description for choice in sweep.suites if choice.is_asked(config)]
+def suite_names(sweep: Sweep, config: TrainConfig, *, planned: bool = False) -> set[str]:
+    """The names of the suites that a sweep asks a run; only those asked by chains, if planned."""
+    asked = [
+        choice.description
+        for choice in sweep.suites
+        if choice.is_asked(config) and (choice.plan or not planned)
+    ]
     return {
         (shipped_description(config.task) if name == "shipped" else read_description(name)).name
         for name in asked

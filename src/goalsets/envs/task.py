@@ -161,5 +161,5 @@ class Task:
         return dataclasses.replace(self, layout=layout)
 
 
-TASKS: Registry[Task] = Registry("task")
+TASKS: Registry[Task] = Registry("task", "goalsets tasks")
 """Every task by name. It is filled by `goalsets.envs.tasks`: import it from there."""

@@ -83,12 +83,12 @@ class Learner(nn.Module):
         self.config: Any = config
         self.problem = problem
         self.conditioner = conditioner
-        self.goal_dim = conditioner.dim
+        self.goal_dim: int = conditioner.dim
         # Buffers move with the learner from device to device; the data's limits are in the frame.
         self.register_buffer("_low", problem.action_low, persistent=False)
         self.register_buffer("_high", problem.action_high, persistent=False)
         self._quick: QuickActor | None = None
-        self.actor = self.make_actor()
+        self.actor: nn.Module = self.make_actor()
 
     def make_actor(self) -> nn.Module:
         """Create the policy network: a Gaussian's mean, unless a learner has another."""

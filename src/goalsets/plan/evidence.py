@@ -174,9 +174,16 @@ class Evidence:
         return self._tables[name]
 
     def _rows(self, place: int) -> tuple[Floats, Floats, Places]:
-        """Places that a part came to and left, by itself, and the numbers of those moves."""
-        rows = np.flatnonzero(self.moves.changed[:, place] & (self.moves.changed.sum(1) == 1))
-        part, moves = self.parts[place], self.moves.where(rows)
+        """Places that a part came to and left, by itself, and the numbers of those moves.
+
+        A part may have moved in what nobody asks for: a cube that was turned where it lies, as
+        another was put on it, shows nothing about leaving that place.
+        """
+        part = self.parts[place]
+        went = part.apart(self.moves.before, self.moves.after) > 1
+        alone = self.moves.changed.sum(1) == 1
+        rows = np.flatnonzero(self.moves.changed[:, place] & alone & went)
+        moves = self.moves.where(rows)
         columns = [place_of(self.parts[other]) for other in self.alike(place)]
         found = [
             features_of_rows(part, states, [states[:, c] for c in columns])

@@ -13,12 +13,11 @@ from goalsets.core import GoalSet
 from goalsets.core.acting import Memory
 from goalsets.plan.chain import Plan, Step
 from goalsets.plan.found import Distance, Penalties
-from goalsets.plan.parts import STILL, Floats, Part
+from goalsets.plan.parts import STILL, Flags, Floats, Part
 from goalsets.plan.planner import Planner
 from goalsets.plan.roads import Way
 from goalsets.plan.shaking import Shaking
-
-Masks = NDArray[np.bool_]
+from goalsets.plan.turns import Heading, headings, nearer
 
 _NOTHING = np.zeros(0, np.float32)
 _PATIENCE = 2.0
@@ -93,7 +92,7 @@ class Follower:
         plan = self.planner.plan(state, goals, distance=self._distance)
         return self._enter(Following(goals, plan), state)
 
-    def question(self, following: Following, state: Floats) -> tuple[Floats, Masks]:
+    def question(self, following: Following, state: Floats) -> tuple[Floats, Flags]:
         """The reference `[D]` and the mask `[D]` to ask for in a state `[D]`; moves the plan on."""
         step = following.step
         if step is not None:
@@ -109,14 +108,13 @@ class Follower:
         elif following.waited > _GRACE and not bool(following.goals.contains(state)):
             self._replan(following, state)
         following.waited += 1
-        step = following.step
-        if step is None:
-            return following.goals.reference, following.goals.query.mask
-        if following.way is not None:
+        asked = following.goals if following.step is None else following.step.goals
+        mask = asked.query.mask
+        if following.step is not None and following.way is not None:
             if following.place is None or following.waited % _LOOK == 0:
                 following.place = self._next_place(following, following.way, state)
-            return following.place, step.goals.query.mask
-        return step.goals.reference, step.goals.query.mask
+            return following.place, mask
+        return nearer(self._headings, state, np.asarray(asked.reference), mask), mask
 
     def _next_place(self, following: Following, way: Way, state: Floats) -> Floats:
         """The place on the road to ask for; somewhere else for a while, if it comes no nearer."""
@@ -171,6 +169,10 @@ class Follower:
             owners[place].nature == "switch" or owners[place].name not in step.parts
             for place in np.flatnonzero(changed)
         )
+
+    @functools.cached_property
+    def _headings(self) -> tuple[Heading, ...]:
+        return headings(self.planner.parts)
 
     @functools.cached_property
     def _watched(self) -> tuple[NDArray[np.intp], Floats, list[Part]]:

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from goalsets.core import GoalSet, GoalsetsError, Query, StateLayout
 from goalsets.core.acting import STEPS, Memory, Policy
 from goalsets.core.inputs import InputReader, QueryLike
-from goalsets.plan.follow import Follower, Following, Masks
+from goalsets.plan.follow import Follower, Following
 from goalsets.plan.found import Distance
-from goalsets.plan.parts import Floats
+from goalsets.plan.parts import Flags, Floats
 from goalsets.plan.planner import Planner, check_layout
 
 Prices = Literal["data", "policy"]
@@ -67,7 +67,7 @@ class PlanningPolicy:
         """What its distance counts; None if it learns none."""
         return self.policy.distance_unit
 
-    def hears(self, query: QueryLike) -> Masks:
+    def hears(self, query: QueryLike) -> Flags:
         """Which coordinates of a goal it is shown when it is asked this: `[D]` or `[B, D]`."""
         return self.policy.hears(query)
 
@@ -107,7 +107,7 @@ class PlanningPolicy:
         row: int,
         state: Floats,
         goal: Floats,
-        mask: Masks,
+        mask: Flags,
         query: QueryLike,
         rng: np.random.Generator | None,
         memory: Memory,
@@ -128,7 +128,7 @@ class PlanningPolicy:
         return self.policy.distance(observation, goal, query)
 
 
-def as_query(query: QueryLike, mask: Masks, layout: StateLayout) -> Query:
+def as_query(query: QueryLike, mask: Flags, layout: StateLayout) -> Query:
     """The query that a mask, or whatever was asked, stands for."""
     if isinstance(query, Query):
         return query

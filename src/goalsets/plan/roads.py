@@ -23,6 +23,10 @@ _PLACES = 400
 """Places of a map."""
 _CANDIDATES = 20_000
 """States that they are chosen from."""
+_NEIGHBOURS = 5
+"""Places near a goal that ways may lead to."""
+_MOSTLY = 0.5
+"""A place that can be reached from this share of all places is a good one."""
 _FAR = 1.5
 """A state is at a place that is nearest, if it is not farther than this times what is usual."""
 
@@ -45,8 +49,20 @@ class Roads:
 
     @functools.cached_property
     def _graph(self) -> csr_matrix:
+        """What an edge costs: more than its steps, the more the longer it is.
+
+        Many short edges are a better way than a long one that takes as long: between its ends a
+        long one may turn a corner, and who is asked for its end alone runs against the wall.
+        """
         count = len(self.places)
-        return csr_matrix((self.steps, (self.edges[:, 0], self.edges[:, 1])), (count, count))
+        costs = self.steps * (1 + self.steps / self.steps.max(initial=1.0))
+        return csr_matrix((costs, (self.edges[:, 0], self.edges[:, 1])), (count, count))
+
+    @functools.cached_property
+    def _taken(self) -> dict[tuple[int, int], float]:
+        """What each edge takes, by its ends."""
+        ends = (tuple(edge) for edge in self.edges.tolist())
+        return dict(zip(ends, self.steps.tolist(), strict=True))
 
     def nearest(self, states: Floats) -> tuple[Floats, NDArray[np.int64]]:
         """How far the nearest place of states `[B, D]` is, in tolerances, and which it is."""
@@ -54,10 +70,27 @@ class Roads:
         return np.asarray(far), np.asarray(places)
 
     def to(self, goal: Floats) -> Way:
-        """All ways that lead to a goal `[D]`."""
-        far, place = self.nearest(goal[None])
-        steps, after = dijkstra(self._graph.T, indices=int(place[0]), return_predecessors=True)
-        return Way(self, goal, float(far[0]), steps, after)
+        """All ways that lead to a goal `[D]`.
+
+        A place at the edge of the data may be one that no trajectory came to from elsewhere. Then
+        the ways lead to the next nearest place.
+        """
+        many = min(_NEIGHBOURS, len(self.places))
+        far, places = self._tree.query(self.part.embed(goal), k=many)
+        near = zip(np.atleast_1d(far).tolist(), np.atleast_1d(places).tolist(), strict=True)
+        found = self._ways(goal, *next(near))
+        while found.known < _MOSTLY and (following := next(near, None)) is not None:
+            found = max(found, self._ways(goal, *following), key=lambda way: way.known)
+        return found
+
+    def _ways(self, goal: Floats, far: float, place: int) -> Way:
+        """All ways to a place, which is near a goal."""
+        costs, after = dijkstra(self._graph.T, indices=place, return_predecessors=True)
+        steps = np.full(len(costs), np.inf)
+        for here in np.argsort(costs)[: int(np.isfinite(costs).sum())].tolist():
+            there = int(after[here])
+            steps[here] = 0.0 if there < 0 else steps[there] + self._taken[here, there]
+        return Way(self, goal, far, steps, after)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,10 +107,34 @@ class Way:
     after: NDArray[np.int32]
     """`[N]`, the next place; negative at the last one."""
 
+    @property
+    def known(self) -> float:
+        """The share of all places from which a way is known."""
+        return float(np.isfinite(self.steps).mean())
+
+    @functools.cached_property
+    def _known(self) -> tuple[KDTree, NDArray[np.int64]] | None:
+        """The places from which a way is known, as a tree, and their numbers."""
+        known = np.flatnonzero(np.isfinite(self.steps))
+        embedded = self.roads.part.embed(self.roads.places[known])
+        return (KDTree(embedded), known) if len(known) else None
+
+    def _place(self, state: Floats) -> int:
+        """The place where a state `[D]` is.
+
+        If no way is known from the nearest place, as at the end of a corridor that no trajectory
+        came back from, it is the nearest one from which a way is known.
+        """
+        place = int(self.roads.nearest(state[None])[1][0])
+        if np.isfinite(self.steps[place]) or self._known is None:
+            return place
+        tree, known = self._known
+        _, nearest = tree.query(self.roads.part.embed(state))
+        return int(known[nearest])
+
     def left(self, state: Floats) -> float:
         """Steps that are left from a state `[D]`."""
-        _, place = self.roads.nearest(state[None])
-        return float(self.steps[place[0]])
+        return float(self.steps[self._place(state)])
 
     def detour(self, state: Floats, reach: float, rng: np.random.Generator) -> Floats:
         """Any state `[D]` that roads lead to from here within `reach` steps."""
@@ -90,8 +147,7 @@ class Way:
 
     def ahead(self, state: Floats, reach: float) -> Floats:
         """The state `[D]` to ask for: the farthest on the way that takes at most `reach` steps."""
-        _, nearest = self.roads.nearest(state[None])
-        place = int(nearest[0])
+        place = self._place(state)
         left = self.steps[place]
         if not np.isfinite(left) or left <= reach:
             return self.goal

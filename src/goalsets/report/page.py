@@ -12,6 +12,7 @@ from goalsets.report.figures.drawing import Drawing
 from goalsets.report.reading import Note
 from goalsets.report.results import Results
 from goalsets.report.tables import Table
+from goalsets.webpage import write_webpage
 
 _TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 
@@ -48,17 +49,10 @@ class Report:
 
 def write_html(report: Report, figures: Path, path: Path) -> None:
     """Write the page with all figures inside it."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("goalsets.report", "."),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     drawings = [p for s in report.sections for p in s.parts if isinstance(p, Drawing)]
-    page = environment.get_template("page.html.jinja").render(
+    write_webpage(
+        "goalsets.report",
+        path,
         report=report,
         version=goalsets.__version__,
         images={drawing.name: _inline(drawing, figures) for drawing in drawings},
@@ -66,7 +60,6 @@ def write_html(report: Report, figures: Path, path: Path) -> None:
         widths={d.name: round(96 * d.figure.get_figwidth()) for d in drawings},
         is_table=lambda part: isinstance(part, Table),
     )
-    path.write_text(page, encoding="utf-8")
 
 
 def write_markdown(report: Report, figures: str, path: Path) -> None:

@@ -54,6 +54,8 @@ class SuiteChoice:
     """Episodes of each predicate from each start; what the description says unless given."""
     schemes: tuple[str, ...] = ()
     """The schemes whose runs are asked; those of every scheme unless given."""
+    plan: bool = False
+    """Ask each question a second time, as a chain of questions."""
 
     def __post_init__(self) -> None:
         """Check the names."""

@@ -84,10 +84,14 @@ def suite_path(directory: Path, task: str, choice: SuiteChoice) -> Path:
     return directory / "suites" / f"{task}-{name}-{digest}.json"
 
 
-def suite_paths(sweep: Sweep, directory: Path, config: TrainConfig) -> tuple[Path, ...]:
-    """Where the suites are that a run is asked."""
+def suite_paths(
+    sweep: Sweep, directory: Path, config: TrainConfig, *, planned: bool = False
+) -> tuple[Path, ...]:
+    """Where the suites are that a run is asked; only those that are asked by chains, if planned."""
     asked = [choice for choice in sweep.suites if choice.is_asked(config)]
-    return tuple(suite_path(directory, config.task, choice) for choice in asked)
+    return tuple(
+        suite_path(directory, config.task, choice) for choice in asked if choice.plan or not planned
+    )
 
 
 def prepare_suites(

@@ -23,7 +23,8 @@ STANDINGS: tuple[Standing, ...] = ("done", "running", "waiting", "failed")
 def duties_of(sweep: Sweep, directory: Path, job: Job) -> Duties:
     """What a sweep wants done with a run."""
     suites = suite_paths(sweep, directory, job.config)
-    return Duties(sweep.pace_of(job.config), sweep.evaluation, suites)
+    planned = suite_paths(sweep, directory, job.config, planned=True)
+    return Duties(sweep.pace_of(job.config), sweep.evaluation, suites, planned)
 
 
 @dataclass(frozen=True)

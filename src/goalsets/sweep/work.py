@@ -11,19 +11,19 @@ import contextlib
 import dataclasses
 import faulthandler
 import hashlib
-import itertools
 import json
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from goalsets.core import GoalsetsError
 from goalsets.data.drawing import DataIn
 from goalsets.runs.run import CONFIG, Run
 from goalsets.runs.weights import Progress
+from goalsets.sweep.ask import Asking
 from goalsets.sweep.devices import Device
 from goalsets.sweep.grid import Evaluation, Job
 from goalsets.sweep.prepare import open_data
@@ -44,6 +44,8 @@ class Duties:
     evaluation: Evaluation
     suites: tuple[Path, ...] = ()
     """Suites that were built."""
+    planned: tuple[Path, ...] = ()
+    """Those of them that are asked by chains of questions too."""
 
     @property
     def digest(self) -> str:
@@ -51,7 +53,9 @@ class Duties:
         evaluation = dataclasses.asdict(self.evaluation)
         if not self.evaluation.plan:  # it came later: what was done without it is done
             del evaluation["plan"]
-        plain = [evaluation, [path.name for path in self.suites]]
+        plain: list[Any] = [evaluation, [path.name for path in self.suites]]
+        if self.planned:  # likewise
+            plain.append([path.name for path in self.planned])
         return hashlib.blake2b(json.dumps(plain).encode(), digest_size=6).hexdigest()
 
 
@@ -222,7 +226,10 @@ def _do(job: Job, assignment: Assignment, claim: Claim, stop: Stop, place: Place
             data_in=data_in,
             say=print,
         )
-    evaluate(assignment, claim, stop, place)
+    asking = Asking(assignment, claim, stop, place)
+    asking.official()
+    for path in assignment.duties.suites:
+        asking.suite(path)
 
 
 class SignsOfLife:
@@ -253,44 +260,6 @@ class SignsOfLife:
 def is_trained(directory: Path, job: Job) -> bool:
     """Whether a run has taken all its steps: the weights of the last are kept at the very end."""
     return (directory / CONFIG).exists() and Run.open(directory).weights(job.config.steps).exists()
-
-
-def evaluate(assignment: Assignment, claim: Claim, stop: Stop, place: Place) -> None:
-    """Run what is missing of the official evaluations and the suites."""
-    from goalsets.evaluate.official import evaluate_official, last_steps, recorded
-    from goalsets.evaluate.suites import Suite, run_suite
-
-    run, wanted = Run.open(claim.directory), assignment.duties.evaluation
-
-    def watching(what: str) -> Callable[[int, int, int], None]:
-        def watch(done: int, total: int, _: int) -> None:
-            claim.beat(f"{what} {done}/{total}")
-            if stop():
-                raise StoppedError(f"stopped while {what}.")
-
-        return watch
-
-    if wanted.episodes:
-        steps = last_steps(run, wanted.last)
-        for plan, step in itertools.product((False, True) if wanted.plan else (False,), steps):
-            if recorded(run, step, wanted.episodes, plan) is None:
-                what = "evaluating with a chain" if plan else "evaluating"
-                claim.beat(what)
-                if plan:
-                    run.planner(place.data(assignment.data, assignment.fingerprint), say=print)
-                evaluate_official(
-                    run,
-                    step,
-                    episodes=wanted.episodes,
-                    plan=plan,
-                    workers=assignment.threads,
-                    watch=watching(what),
-                    say=print,
-                )
-    for path in assignment.duties.suites:
-        claim.beat("suite")
-        suite = Suite.load(place.file(path))
-        run_suite(run, suite, workers=assignment.threads, watch=watching("suite"), say=print)
 
 
 @contextlib.contextmanager
