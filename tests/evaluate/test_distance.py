@@ -97,7 +97,10 @@ def test_errors(gcdl: Run, run: Run, capsys: pytest.CaptureFixture[str]) -> None
         ([str(run.path)], "gcbc learns no distance"),
         ([str(gcdl.path), "--query", "cub_pos"], "unknown group 'cub_pos'"),
         ([str(gcdl.path), "--task-id", "9"], "task ids are 1 to 5, got 9"),
-        ([str(gcdl.path), "--attempts", "0"], "Error parsing --attempts: expected 1 or more, got 0"),
+        (
+            [str(gcdl.path), "--attempts", "0"],
+            "Error parsing --attempts: expected 1 or more, got 0",
+        ),
     ):
         with pytest.raises(SystemExit):
             main(["distance", *arguments])

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from goalsets.campaign.collecting import measured
-from goalsets.campaign.pages import README, fill_places, success_cell
+from goalsets.campaign.pages import README, fill_places, success_cell, training_minutes
 from goalsets.campaign.results import keep_records, train_missing
 from goalsets.report.published import best_published, published_scores
 from goalsets.runs.run import is_planned, read_evaluations
@@ -186,7 +186,7 @@ def _rounded(minutes: float | None) -> str:
 
 
 def _minutes(runs: Runs) -> float:
-    return statistics.median(found[True]["training_seconds"] for found in runs) / 60
+    return training_minutes([found[True] for found in runs])
 
 
 def _cell(runs: Runs, chain: bool) -> str:

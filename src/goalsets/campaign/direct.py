@@ -9,7 +9,6 @@ is.
 from __future__ import annotations
 
 import argparse
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from fnmatch import fnmatch
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from goalsets.campaign.chains import PLACE, RUNS
-from goalsets.campaign.pages import fill_places, success_cell
+from goalsets.campaign.pages import fill_places, success_cell, training_minutes
 from goalsets.campaign.results import keep_records, suite_names, train_missing
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.presets import resolve
@@ -133,7 +132,7 @@ def _rows(sweep: Sweep, records: Path, *, plan: bool = False) -> Rows:
 
 
 def _minutes(row: Sequence[tuple[Job, Record]]) -> float:
-    return statistics.median(record["training_seconds"] for _, record in row) / 60
+    return training_minutes([record for _, record in row])
 
 
 def describe(config: TrainConfig, sweep: Sweep) -> str:

@@ -36,3 +36,11 @@ def success_cell(found: Sequence[Mapping[str, Any]]) -> str:
     values = [100.0 * each["success"] for each in found]
     low, high = success_interval(values, sum(each["num_episodes"] for each in found))
     return f"{statistics.fmean(values):.0f} [{low:.0f}, {high:.0f}]"
+
+
+def training_minutes(found: Sequence[Mapping[str, Any]]) -> float:
+    """The median of the minutes that one core was busy with training, over records.
+
+    Older records say only how long it took beside other work.
+    """
+    return statistics.median(r.get("processor_seconds", r["training_seconds"]) for r in found) / 60

@@ -139,8 +139,7 @@ def record_curves(curves: Sequence[Curve], rollout: Rollout) -> list[str]:
         record = {
             "kind": "distance",
             "task": own[0].run.config.task,
-            "step": own[0].progress.step,
-            "training_seconds": round(own[0].progress.seconds, 2),
+            **own[0].progress.record(),
             "rollout": {
                 "digest": rollout.digest,
                 "task_id": rollout.task_id,

@@ -66,8 +66,7 @@ def evaluate_official(
         watch(len(results), len(specs), sum(r.success for r in results.values()))
     record = _record(run, specs, results) | with_plan(planner)
     record |= {
-        "step": progress.step,
-        "training_seconds": round(progress.seconds, 2),
+        **progress.record(),
         "evaluation_seconds": round(time.perf_counter() - start, 2),
     }
     run.add_evaluation(record)

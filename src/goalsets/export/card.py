@@ -45,8 +45,7 @@ def make_card(
         "chunk": policy.learner.chunk,
         "executed": policy.learner.executed,
         "seed": config.seed,
-        "step": progress.step,
-        "training_seconds": round(progress.seconds, 2),
+        **progress.record(),
         # Not where the data lay: that is nobody's business.
         "data": {key: run.data[key] for key in ("fingerprint", "episodes", "transitions")},
         "evaluations": [told for record in run.evaluations() for told in _told(record, progress)],

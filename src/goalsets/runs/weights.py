@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,48 @@ class Progress:
     step: int
     seconds: float
     """Time spent training."""
+    processor_seconds: float | None = None
+    """The processor's share of it, over all threads: what other programs took is not in it.
+    None in files that older versions wrote."""
+
+    def after(self, start: Moment, share: float = 1.0) -> Progress:
+        """Where a run is after one more step.
+
+        Args:
+            start: When the step began.
+            share: How much of the time since then was spent on this run.
+        """
+        now, spent = Moment.now(), self.processor_seconds
+        if spent is not None:
+            spent += share * (now.processor - start.processor)
+        return Progress(self.step + 1, self.seconds + share * (now.clock - start.clock), spent)
 
     def header(self) -> dict[str, str]:
         """As a file's header says it."""
-        return {"step": str(self.step), "seconds": repr(self.seconds)}
+        known = {"step": str(self.step), "seconds": repr(self.seconds)}
+        if self.processor_seconds is not None:
+            known["processor_seconds"] = repr(self.processor_seconds)
+        return known
+
+    def record(self) -> dict[str, Any]:
+        """As the record of an evaluation says it."""
+        known = {"step": self.step, "training_seconds": round(self.seconds, 2)}
+        if self.processor_seconds is not None:
+            known["processor_seconds"] = round(self.processor_seconds, 2)
+        return known
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A moment by the clock, and by what the processor has spent on this process."""
+
+    clock: float
+    processor: float
+
+    @classmethod
+    def now(cls) -> Moment:
+        """This moment."""
+        return cls(time.perf_counter(), time.process_time())
 
 
 def save_weights(path: Path, learner: Learner, progress: Progress) -> None:
@@ -78,7 +117,10 @@ def tensors_of(tensors: Tensors, prefix: str) -> Tensors:
 def progress_of(header: dict[str, Any], path: Path) -> Progress:
     """What a file's header says of the run."""
     try:
-        return Progress(int(header["step"]), float(header["seconds"]))
+        spent = header.get("processor_seconds")
+        return Progress(
+            int(header["step"]), float(header["seconds"]), None if spent is None else float(spent)
+        )
     except (KeyError, TypeError, ValueError):
         raise WeightsError(f"{path} does not say which step it is of.") from None
 

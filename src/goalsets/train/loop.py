@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from goalsets.learners import Batch, Learner
 from goalsets.nets import compute_in
 from goalsets.relabel.sampler import Arrays, Generators, Sampler
 from goalsets.runs.config import TrainConfig
-from goalsets.runs.weights import CHECKPOINT, Progress
+from goalsets.runs.weights import CHECKPOINT, Moment, Progress
 from goalsets.train.checkpoint import load_checkpoint, save_checkpoint
 from goalsets.train.log import HELD_OUT, Log
 
@@ -88,7 +87,7 @@ class Trainer:
         self.rng = Generators.from_seed(config.seed)
         self.optimiser = make_optimiser(config, learner)
         self.parameters = [p for group in self.optimiser.param_groups for p in group["params"]]
-        self.progress = Progress(0, 0.0)
+        self.progress = Progress(0, 0.0, 0.0)
         if directory is not None and (directory / CHECKPOINT).exists():
             self.progress = load_checkpoint(
                 directory / CHECKPOINT, learner, self.optimiser, self.rng
@@ -112,14 +111,14 @@ class Trainer:
         last = self.config.steps if until is None else min(until, self.config.steps)
         self.learner.train()
         while self.progress.step < last:
-            start = time.perf_counter()
+            start = Moment.now()
             metrics = self.step()
             self.advance(metrics, start, last, on_step, stop)
 
     def advance(
         self,
         metrics: dict[str, torch.Tensor],
-        start: float,
+        start: Moment,
         last: int,
         on_step: Callable[[int, dict[str, float]], None] | None = None,
         stop: Callable[[], bool] | None = None,
@@ -129,15 +128,14 @@ class Trainer:
 
         Args:
             metrics: Of the step.
-            start: When it began, by `time.perf_counter`.
+            start: When it began.
             last: The step to stop at: it is recorded, and has a checkpoint.
             on_step: As for `run`.
             stop: As for `run`.
             share: How much of the time since then was spent on this run.
         """
-        step = self.progress.step + 1
-        seconds = self.progress.seconds + share * (time.perf_counter() - start)
-        self.progress = Progress(step, seconds)
+        self.progress = self.progress.after(start, share)
+        step = self.progress.step
         if step % self.log_every == 0 or step == last:
             found = {name: float(value) for name, value in metrics.items()}
             self._check(found)

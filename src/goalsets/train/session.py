@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -128,7 +128,7 @@ def train(  # noqa: PLR0913 - each is a choice of its own
                 if trainer.progress.step == mark:
                     run.keep_weights(trainer.learner, trainer.progress)
             if watch is not None and run.weights(mark).exists():
-                watch.kept(run, Progress(mark, trainer.progress.seconds))
+                watch.kept(run, replace(trainer.progress, step=mark))
     finally:
         for log in trainer.logs:
             log.close()

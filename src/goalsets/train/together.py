@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from goalsets.data.window import WINDOW_BYTES
 from goalsets.learners import Batch, Learner
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import Run
+from goalsets.runs.weights import Moment
 from goalsets.train.build import make_arrivals
 from goalsets.train.loop import DivergedError, StoppedError, Trainer
 from goalsets.train.session import Pace, make_frame, prepare
@@ -206,7 +206,7 @@ def _step(
     diverged: dict[int, DivergedError],
     stop: Stop | None,
 ) -> None:
-    start, share = time.perf_counter(), 1.0 / len(stack.trainers)
+    start, share = Moment.now(), 1.0 / len(stack.trainers)
     found = stack.step()
     asked = [
         stop is not None and stop(index, trainer.progress.step + 1)

@@ -77,9 +77,8 @@ def run_suite(  # noqa: PLR0913 - the flags of a command
         "task": suite.task,
         "suite": suite.name,
         "digest": suite.digest,
-        "step": progress.step,
+        **progress.record(),
         **with_plan(planner),
-        "training_seconds": round(progress.seconds, 2),
         "evaluation_seconds": round(time.perf_counter() - start, 2),
         "by_predicate": {
             name: _predicate_record(reasons[name], suite, name, chosen, outcomes)
