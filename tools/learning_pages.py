@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from goalsets.campaign.pages import README, fill_places
+from goalsets.campaign.pages import fill_places
 
 RESULTS, PAGES = Path("results/learning"), Path("docs/learners")
 
@@ -75,7 +75,7 @@ def sections() -> dict[str, str]:
     }
     if cpu:
         found["all"] = table(last(cpu), summary, "cpu")
-        found["readme"] = _first_at(cpu, 90)
+        found["minutes"] = _first_at(cpu, 90)
     for what, base in _VARIANTS.items():
         if rows := read(what):
             as_it_is = [
@@ -87,7 +87,7 @@ def sections() -> dict[str, str]:
 
 def main() -> None:
     """Fill every page."""
-    fill_places(sections(), [*PAGES.glob("*.md"), README])
+    fill_places(sections(), [*PAGES.glob("*.md"), Path("docs/results.md")])
 
 
 if __name__ == "__main__":

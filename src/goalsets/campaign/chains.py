@@ -2,7 +2,8 @@
 
 Trains the grids in results/hour that ask official goals (a run that is recorded there is never
 repeated), asks each checkpoint the official question at once and by a chain, keeps the small files
-of every run beside the grids, and puts the tables into docs/plan.md, docs/direct.md and README.md.
+of every run beside the grids, and puts the tables into docs/plan.md, docs/direct.md and README.md,
+whose figure it draws.
 Stop it when you like; it continues. `--only PATTERN...` takes runs by name; with `--records`, it
 trains nothing and only writes what there is.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from goalsets.campaign.collecting import measured
+from goalsets.campaign.front import Row, draw_front, front_table, in_the_paper
 from goalsets.campaign.pages import README, fill_places, success_cell, training_minutes
 from goalsets.campaign.results import keep_records, train_missing
 from goalsets.report.published import best_published, published_scores
@@ -56,7 +58,9 @@ def main() -> None:
     for name in () if asked.records else (*GRIDS, *BEYOND):
         train_missing(PLACE / f"{name}.yaml", asked.only, RUNS, PLACE / "runs")
     sweeps = [read_sweep(str(PLACE / f"{name}.yaml")) for name in (*GRIDS, *BEYOND)]
-    fill_places(tables(recorded(sweeps), minutes_of_collecting(sweeps)), PAGES)
+    found, collecting = recorded(sweeps), minutes_of_collecting(sweeps)
+    fill_places(tables(found, collecting), PAGES)
+    draw_front(front_rows(found, collecting))
 
 
 def tables(
@@ -73,7 +77,24 @@ def tables(
         "chains_by_scheme": by_scheme(found, chains=True),
         "chains_by_goal": by_goal(found),
         "official": by_scheme(found, chains=False),
+        "front": front_table(front_rows(found, collecting)),
     }
+
+
+def front_rows(
+    found: Mapping[str, Mapping[str, Runs]], collecting: Mapping[str, float]
+) -> list[Row]:
+    """Our scheme on the tasks of the paper's main table."""
+    ours = {task: schemes[OURS] for task, schemes in found.items() if OURS in schemes}
+    return [
+        Row(
+            task,
+            [run[False] for run in ours[task]],
+            [run[True] for run in ours[task]],
+            collecting.get(task),
+        )
+        for task in in_the_paper(list(ours))
+    ]
 
 
 def recorded(sweeps: Sequence[Sweep], records: Path = PLACE / "runs") -> dict[str, dict[str, Runs]]:

@@ -2,9 +2,9 @@
 
 Trains what results/runs has no records of (a run that is recorded there is never repeated, on
 whichever machine it was trained), keeps the small files of every new run there, and writes the
-report to results/report, what the eight tasks show to results/tasks.md, and tables into the README
-and the docs. Stop it when you like; it continues. With `--records`, it trains nothing and only
-writes what there is.
+report to results/report, what the eight tasks show to results/tasks.md, and tables into the docs.
+Stop it when you like; it continues. With `--records`, it trains nothing and only writes what there
+is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from goalsets.campaign import eight_tasks
-from goalsets.campaign.pages import README, fill_places
+from goalsets.campaign.pages import fill_places
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.landscape import LANDSCAPE, has_landscape, keep_landscape
 from goalsets.evaluate.suites.description import read_description, shipped_description
@@ -40,7 +40,7 @@ SWEEPS = (
     "results-seeds",
 )
 RESULTS, RUNS = Path("results"), Path("runs/results")
-PAGES = (README, Path("docs/evaluation.md"))
+PAGES = (Path("docs/results.md"), Path("docs/evaluation.md"))
 """Pages that show tables of the report."""
 ROLLOUT = "cube-single-noisy-v0/gcdl-{}-*-s1"
 """Runs whose predicted distances along one rollout are recorded: the paper's figure."""
