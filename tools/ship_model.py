@@ -2,8 +2,8 @@
 
 What is shipped: the configuration, layout, frame and data description of the run, its last weights
 in half precision (what acts and what tells distances), a few held-out states to take goals from,
-and MODEL.md, its card. The card's results are those of the shipped weights: the model is copied
-and measured where records can be kept.
+its planner with --plan, and MODEL.md, its card. The card's results are those of the shipped
+weights: the model is copied and measured where records can be kept.
 
     python tools/ship_model.py RUN demo                        writes the model
     cp -r src/goalsets/runs/models/demo runs/demo             what can be measured
@@ -26,7 +26,8 @@ from safetensors.torch import save_file
 from goalsets.data.paths import data_dir
 from goalsets.data.store import Store
 from goalsets.evaluate.stats import Rate
-from goalsets.runs.run import BANK, MODELS, Run
+from goalsets.plan.planner_file import PLANNER
+from goalsets.runs.run import BANK, MODELS, Run, is_planned
 
 LARGEST = 3_000_000
 BANK_SIZE = 200
@@ -51,19 +52,24 @@ def main(source: str, name: str, *options: str) -> None:
     states = np.asarray(Store.open(data_dir() / run.config.task).validation.observations)
     drawn = np.random.default_rng(0).choice(len(states), BANK_SIZE, replace=False)
     save_file({"states": torch.from_numpy(states[drawn])}, place / BANK)
+    if "--plan" in options:
+        run.planner(say=print)  # learned now, if it was not before
+        shutil.copyfile(run.path / PLANNER, place / PLANNER)
     size = sum(f.stat().st_size for f in place.rglob("*") if f.is_file())
     assert size < LARGEST, f"{size:,} bytes are too many"
     print(f"{place}: {size:,} bytes, step {step}")
-    if options[:1] == ("--measured",):
-        _write_card(Run.open(options[1]), place)
+    if "--measured" in options:
+        _write_card(Run.open(options[options.index("--measured") + 1]), place)
 
 
 def _write_card(measured: Run, place: Path) -> None:
     config, records = measured.config, measured.evaluations()
-    official = [r for r in records if r["kind"] == "official"][-1]
-    suite = [r for r in records if r["kind"] == "suite"][-1]
-    count = official["num_episodes"]
-    rows = [("official goals", Rate(round(official["success"] * count), count))]
+    rows: list[tuple[str, Rate]] = []
+    for record in (r for r in records if r["kind"] == "official"):
+        count = record["num_episodes"]
+        how = "official goals, by a chain of questions" if is_planned(record) else "official goals"
+        rows.append((how, Rate(round(record["success"] * count), count)))
+    suite = [r for r in records if r["kind"] == "suite" and not is_planned(r)][-1]
     for predicate, told in suite["by_predicate"].items():
         asked = told["num_episodes"]
         rows.append((f"`{predicate}`", Rate(round(told["success"] * asked), asked)))
@@ -75,11 +81,11 @@ def _write_card(measured: Run, place: Path) -> None:
     settings = json.dumps(dict(config.settings))
     card = f"""# {place.name}: {config.learner} with {config.scheme} on {config.task}
 
-A policy of a simulated robot arm with one cube. It is asked with a reference state and a query
+A policy of a simulated robot arm on a table. It is asked with a reference state and a query
 over its {measured.frame.layout.dim} state variables, and acts until the queried variables match.
 
 **Data.** {measured.data["episodes"]:,} training episodes, {measured.data["transitions"]:,}
-transitions of scripted play with noise, collected with `goalsets data collect {config.task}`.
+transitions of scripted play, collected with `goalsets data collect {config.task}`.
 Fingerprint `{measured.data["fingerprint"]}`.
 
 **Budget.** {config.steps:,} steps of {config.batch_size:,}, seed {config.seed}, learning rate
@@ -95,7 +101,7 @@ far from the paper's budget of 200,000 steps of 8,192.
 The official goals are judged by the environment, the predicates by the suite of `goalsets suite
 build {config.task}` with references from held-out episodes. One training seed.
 
-**Limits.** It has seen one table, one cube and one arm, in simulation only. Ask `goalsets ask` what
+**Limits.** It has seen one table and one arm, in simulation only. Ask `goalsets ask` what
 the data says of a question before you trust an answer.
 """
     (place / "MODEL.md").write_text(card, encoding="utf-8")

@@ -75,8 +75,10 @@ def train_missing(file: Path, patterns: Sequence[str], runs: Path, records: Path
     if todo:
         names = [job.name for job in todo]
         command = [sys.executable, "-m", "goalsets", "sweep", str(file), "-o", str(runs), "--only"]
-        subprocess.run([*command, *names], check=True)
-        keep_records(runs, records)
+        ended = subprocess.run([*command, *names], check=False)
+        keep_records(runs, records)  # what was done before it failed, too
+        if ended.returncode:
+            raise SystemExit(ended.returncode)  # the sweep has said why
 
 
 def is_recorded(job: Job, sweep: Sweep, records: Path = RESULTS / "runs") -> bool:

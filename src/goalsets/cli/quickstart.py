@@ -1,4 +1,4 @@
-"""`goalsets quickstart`: from nothing to a robot arm that answers three questions, in minutes."""
+"""`goalsets quickstart`: a robot arm answers three questions, then a chain of them, in minutes."""
 
 from __future__ import annotations
 
@@ -23,19 +23,24 @@ TASK = "cube-single-noisy-v0"
 EPISODES, STEPS = 100, 3_000
 ASKED, ASKED_FIRST = 10, 5
 """Episodes for each question, to the new policy and to the shipped one."""
+SWAPPER, SWAP = "two-cubes", 4
+"""The shipped model for two cubes, and the official goal in which they change places."""
+SWAPS = 4
+"""Episodes of it, at once and by a chain."""
 _PICTURES = 4
 
 
 def quickstart(output: Path = Path("runs/quickstart")) -> None:
-    """Ask a policy that comes with goalsets three questions, then train one from scratch.
+    """Ask a shipped policy three questions, train one from scratch, then swap two cubes by a chain.
 
     First the shipped model answers. Then scripted, noisy play with a real MuJoCo robot arm is
     collected, GCBC with goal-set relabeling is trained on it, and asked for the cube here, the
-    cube up in the air, and the hand there: three questions, one policy. A few minutes on two
-    cores; stopped, it continues.
+    cube up in the air, and the hand there: three questions, one policy. Last, a shipped model for
+    two cubes swaps them by asking itself a chain of questions. A few minutes on two cores; if you
+    stop it, the same command continues.
 
     Args:
-        output: Where to put the data, the run and the answers.
+        output: Where to put the data, the run and the pictures.
     """
     from rich.console import Console
 
@@ -55,11 +60,15 @@ def quickstart(output: Path = Path("runs/quickstart")) -> None:
     questions = _questions(np.asarray(store.validation.observations), ASKED)
     _ask(run.path, questions, console)
     _draw(run, questions, output / "answers.png")
+    print("4. Two cubes shall change places. No single motion does that. The shipped model for two")
+    print("   cubes is asked for both places at once, and then by a chain of questions.")
+    _swap(output / "swap.jpg", console)
     print()
     minutes = (time.perf_counter() - start) / 60
-    print(f"That took {minutes:.1f} minutes. The policy is in {run.path}:")
-    print(f'  policy = goalsets.load("{run.path}")')
-    print('  action = policy.act(observation, goal, "cube_pos & eff_yaw:20deg")')
+    print(f"That took {minutes:.1f} minutes. Your policy is in {run.path}. Three things to try:")
+    print("  goalsets play                     point at a goal in a browser, tick what matters")
+    print(f'  goalsets ask {run.path} --query "cube_pos & eff_yaw:20deg"')
+    print(f"  goalsets ask {SWAPPER} --task-id 5 --plan   stack two cubes, with a film")
 
 
 def _ask_demo(console: Console) -> None:
@@ -139,6 +148,29 @@ def _questions(states: Floats, count: int) -> dict[str, list[EpisodeSpec]]:
         "hold the cube up in the air, there": ask("cube_pos", states[height > 0.6]),
         "hand there, whatever the cube does": ask("ee_pos", states),
     }
+
+
+def _swap(picture: Path, console: Console) -> None:
+    """Ask for a swap at once and by a chain, say the chain, and draw an episode."""
+    from goalsets.evaluate.camera import CameraError
+    from goalsets.evaluate.rollout import EpisodeSpec, roll_out
+    from goalsets.evaluate.strip import draw_strip
+    from goalsets.runs.run import Run
+
+    run = Run.open(SWAPPER)
+    specs = [EpisodeSpec(run.config.task, SWAP, 3_000_000 + i) for i in range(SWAPS)]
+    for text, plan in (("both places, asked at once", False), ("by a chain of questions", True)):
+        results = [r for _, r in roll_out(run.path, None, specs, plan=plan, say=console.print)]
+        print(f"   {text:44} {'':10} reached {sum(r.success for r in results)} of {len(results)}")
+    try:
+        strip = draw_strip(run, SWAP, specs[0].seed)
+    except CameraError as error:
+        print(f"   no picture: {error}")
+        return
+    for number, step in enumerate(strip.asked, start=1):
+        print(f"   {number}. {step.text}")
+    strip.image.save(picture, quality=88)
+    print(f"   {picture}: how each of these questions ended.")
 
 
 def _draw(run: Run, questions: dict[str, list[EpisodeSpec]], path: Path) -> None:
