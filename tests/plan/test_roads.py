@@ -7,7 +7,7 @@ import pytest
 
 from goalsets.core import Group
 from goalsets.plan.parts import Part
-from goalsets.plan.roads import Roads, build_roads
+from goalsets.plan.roads import Roads, _stretches, build_roads
 
 PART = Part("robot", (Group("place", (0, 1), "euclidean"),), (0.5,), "roaming")
 CORNER = np.array([[0, 0], [4, 0], [8, 0], [8, 4], [8, 8]], np.float32)
@@ -73,3 +73,33 @@ def test_roads_of_data_lead_along_its_trajectories(seed: int) -> None:
     assert min(np.linalg.norm(np.array(passed) - CORNER[2], axis=1)) < 2
     back = found.to(CORNER[0])
     assert np.isinf(back.steps[int(found.nearest(CORNER[4][None])[1][0])])  # nobody went back
+
+
+def _walks(episodes: int, teleports: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Walks along a corridor, from 0 to 40 and back; who comes to 20 may be taken to 80 and on."""
+    rng = np.random.default_rng(0)
+    walks: list[np.ndarray] = []
+    for episode in range(episodes):
+        steps = 1.0 + 0.1 * rng.standard_normal(39)
+        x = np.concatenate([[0.0], np.cumsum(steps)])
+        x = x[::-1].copy() if episode % 2 else x
+        if teleports and episode % 3 == 0:
+            x[20:] += 60.0
+        walks.append(np.stack([x, np.zeros_like(x)], axis=1))
+    offsets = np.cumsum([0, *map(len, walks)])
+    return np.concatenate(walks).astype(np.float32), offsets
+
+
+def test_no_road_leads_through_a_jump() -> None:
+    states, offsets = _walks(60, teleports=True)
+    drawn = build_roads(PART, states, offsets, reach=10)
+    x = drawn.places[:, 0]
+    across = (x[drawn.edges[:, 0]] < 45) & (x[drawn.edges[:, 1]] > 55)
+    assert not across.any()
+    here, there = states[0], np.array([35.0, 0.0], np.float32)
+    assert np.isfinite(drawn.to(there).left(here))  # the corridor itself is open
+
+
+def test_walkers_are_not_cut_into_pieces() -> None:
+    states, offsets = _walks(60, teleports=False)
+    assert np.array_equal(_stretches(states, offsets), np.repeat(np.arange(1, 61), 40))

@@ -29,6 +29,8 @@ _MOSTLY = 0.5
 """A place that can be reached from this share of all places is a good one."""
 _FAR = 1.5
 """A state is at a place that is nearest, if it is not farther than this times what is usual."""
+_JUMP = 5.0
+"""A part that moves in one step by this times what 99 of 100 steps move it has jumped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,21 +178,36 @@ def build_roads(
     points = part.embed(observations[rows])
     places = observations[rows[_cover(points, _PLACES, rng)]]
     tree = KDTree(part.embed(places))
-    apart, nearest = tree.query(part.embed(observations))
+    states = part.embed(observations)
+    apart, nearest = tree.query(states)
     at = np.where(apart <= _FAR * np.quantile(apart, 0.9), nearest, -1)
-    return Roads(part, places, *_passages(at, offsets, reach, len(places)))
+    return Roads(part, places, *_passages(at, _stretches(states, offsets), reach, len(places)))
+
+
+def _stretches(states: Floats, offsets: Rows) -> NDArray[np.int64]:
+    """The number `[R]` of the stretch that each state belongs to: an episode, cut where it jumps.
+
+    Where a part jumps, as through a teleporter, the robot does not decide where it comes out. So no
+    road leads through a jump.
+    """
+    begins = np.zeros(len(states), np.bool_)
+    begins[offsets[:-1]] = True
+    moved = np.linalg.norm(np.diff(states, axis=0), axis=1)
+    inside = ~begins[1:]
+    if inside.any():
+        begins[1:] |= moved > _JUMP * np.quantile(moved[inside], 0.99)
+    return np.cumsum(begins)
 
 
 def _passages(
-    at: NDArray[np.int64], offsets: Rows, reach: int, count: int
+    at: NDArray[np.int64], stretch: NDArray[np.int64], reach: int, count: int
 ) -> tuple[NDArray[np.int64], Floats]:
     """Edges between places that trajectories passed, and what they take."""
-    episode = np.searchsorted(offsets, np.arange(len(at)), side="right")
     found: list[NDArray[np.int64]] = []
     taken: list[NDArray[np.int64]] = []
     for ahead in _offsets(reach):
         here, there = at[:-ahead], at[ahead:]
-        passed = (episode[:-ahead] == episode[ahead:]) & (here >= 0) & (there >= 0)
+        passed = (stretch[:-ahead] == stretch[ahead:]) & (here >= 0) & (there >= 0)
         passed &= here != there
         found.append(here[passed] * count + there[passed])
         taken.append(np.full(int(passed.sum()), ahead))
