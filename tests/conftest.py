@@ -7,6 +7,7 @@ import os
 # Tests run side by side: each must keep to one thread, or they wait for each other's.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A busy machine must not fail a test of correctness, and CI must not fail at random: there the
@@ -16,3 +17,13 @@ settings.register_profile(
 )
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that may take longest, so that no worker is left with one at the end."""
+
+    def seconds(item: pytest.Item) -> float:
+        mark = item.get_closest_marker("timeout")
+        return float(mark.args[0]) if mark and mark.args else 0.0
+
+    items.sort(key=seconds, reverse=True)  # the order of the others stays
