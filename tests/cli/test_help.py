@@ -9,7 +9,10 @@ import ast
 import dataclasses
 import importlib.metadata
 import inspect
+import os
 import re
+import subprocess
+import sys
 import textwrap
 import typing
 from collections.abc import Callable, Iterator
@@ -149,3 +152,17 @@ def test_help_of_an_import_lists_the_sources(ask_help: Callable[[str], str]) -> 
     text = ask_help("data import")
     for name, source in SOURCES.items():
         assert f"• {name} {purpose(source)}" in text
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("words", [["sweep", "--help"], ["--help"]])
+def test_a_reader_may_leave_early(words: list[str], unbuffered: str) -> None:
+    """As `| head -3` does: the rest is lost on nobody, and nobody is told of it."""
+    command = [sys.executable, "-m", "goalsets", *words]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    with subprocess.Popen(command, env=env, **pipes) as process:
+        process.stdout.close()
+        errors = process.stderr.read()
+    assert (process.returncode, errors) == (0, b"")

@@ -14,6 +14,7 @@ from goalsets.collect.files import join, write_in_one_step
 from goalsets.collect.plan import Plan, differences
 from goalsets.collect.recipes import RECIPES
 from goalsets.collect.shards import Shards, remove_leftovers
+from goalsets.lock import InUseError
 
 PLAN = Plan("pointmaze-medium-stitch-v0", RECIPES["pointmaze-medium-stitch-v0"], 0, 5, 2)
 
@@ -151,7 +152,7 @@ def test_other_versions_are_not_mixed(tmp_path):
 def test_only_one_at_a_time(tmp_path):
     with Shards(tmp_path / "work", PLAN) as kept:
         with (
-            pytest.raises(CollectError, match="another process is collecting"),
+            pytest.raises(InUseError, match=r"in use by process \d+ on"),
             Shards(tmp_path / "work", PLAN),
         ):
             pass

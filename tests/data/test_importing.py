@@ -15,7 +15,8 @@ from goalsets import GoalsetsError, read_layout
 from goalsets.cli import main
 from goalsets.data.importing import import_source
 from goalsets.data.sources import Npz
-from goalsets.data.store import Store, StoreError
+from goalsets.data.store import Store
+from goalsets.lock import InUseError
 
 
 def write_npz(path: Path, episodes: int = 12, length: int = 9, dim: int = 5) -> np.ndarray:
@@ -146,7 +147,7 @@ def test_import_refuses_a_store_that_is_being_written(tmp_path: Path) -> None:
     assert process.stdout is not None
     try:
         process.stdout.readline()
-        with pytest.raises(StoreError, match="is being written by another process"):
+        with pytest.raises(InUseError, match=r"in use by process \d+ on"):
             import_source(Npz(tmp_path / "new.npz"), tmp_path / "s")
     finally:
         process.kill()

@@ -19,6 +19,7 @@ from goalsets import Episode, GoalsetsError, Group, StateLayout
 from goalsets.data.store import Store, StoreError
 from goalsets.data.trajectories import Trajectories
 from goalsets.data.writer import StoreWriter, write_store
+from goalsets.lock import InUseError
 
 LAYOUT = StateLayout(3, [Group("pos", (0, 1), tolerance=0.1)], task="pos", name="tiny")
 
@@ -214,7 +215,7 @@ def test_writer_refuses_what_does_not_fit(tmp_path: Path) -> None:
 
 def test_two_writers_do_not_mix(tmp_path: Path) -> None:
     with StoreWriter(tmp_path / "s", None, "first"):
-        with pytest.raises(StoreError, match="is being written by another process"):
+        with pytest.raises(InUseError, match=r"in use by process \d+ on"):
             write_store(tmp_path / "s", make_episodes([2]))
 
 

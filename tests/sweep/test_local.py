@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from goalsets.cli import main
+from goalsets.lock import InUseError
 from goalsets.runs.run import Run
 from goalsets.sweep import survey
 from goalsets.sweep.drive import Quiet, run_sweep
@@ -152,7 +153,7 @@ def test_one_driver_at_a_time(tmp_path: Path) -> None:
     thread.start()
     try:
         wait_for((tmp_path / RUNS / sweep.jobs()[0].name / "worked").exists)
-        with pytest.raises(SweepError, match=f"is driven already, by process {os.getpid()} on"):
+        with pytest.raises(InUseError, match=f"in use by process {os.getpid()} on"):
             drive(sweep, tmp_path, noop.nothing)
     finally:
         engine.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -18,19 +19,27 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run the command line, and turn what a user did wrong into one line on standard error."""
     words = list(sys.argv[1:] if args is None else args)
     try:
-        words, plugins = take_plugins(words)
-        use_plugins(plugins, "by --plugin")
-        _dispatch(words)
+        _run_words(words)
+        sys.stdout.flush()
     except GoalsetsError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        # When Python ends it tries once more to print what is left, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+
+
+def _run_words(words: list[str]) -> None:
+    """Load the plugins, and run what the words name; help ends with a word on plugins."""
+    try:
+        words, plugins = take_plugins(words)
+        use_plugins(plugins, "by --plugin")
+        _dispatch(words)
     except SystemExit as end:
         if end.code in (0, None) and {"-h", "--help"} & set(words):
-            print(PLUGIN_HELP)
+            print(PLUGIN_HELP, flush=True)
         raise
-    except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        sys.stderr.close()
-        raise SystemExit(0) from None
 
 
 def _dispatch(words: list[str]) -> None:

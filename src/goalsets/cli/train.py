@@ -132,6 +132,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     from goalsets.learners import DEFAULT
     from goalsets.relabel.queries import DEFAULT_SCHEME
     from goalsets.runs.presets import resolve
+    from goalsets.runs.run import lock_run
     from goalsets.train.session import Pace
     from goalsets.train.session import train as run_training
     from goalsets.workers import available_cores
@@ -146,9 +147,10 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
         overrides=changed,
         settings=_settings(set),
     )
-    store, known = _find_data(task, data)
-    where = choose_place(data_in, store.train, say=_say)
     place = output or Path("runs") / Path(task).name / _run_name(config, preset)
+    with lock_run(place):  # where somebody else trains, say so before the data is looked at
+        store, known = _find_data(task, data)
+    where = choose_place(data_in, store.train, say=_say)
     cores = available_cores()
     torch.set_num_threads(threads or cores)
     # Alongside, training goes on in the other half of the cores.

@@ -7,7 +7,6 @@ depends on nothing but its seed, split and number, so a collection can grow.
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import itertools
 import json
@@ -16,7 +15,7 @@ import shutil
 import time
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,11 +23,12 @@ from goalsets.collect.episode import SPLITS, Job, Rows, Split
 from goalsets.collect.errors import CollectError
 from goalsets.collect.files import explained, write_in_one_step, write_json
 from goalsets.collect.plan import Plan, differences, versions
+from goalsets.lock import Lock
 
 INTERVAL = 5.0
 """Seconds from shard to shard: bounds what a kill can cost, and how many files there are."""
 
-PLAN = "plan.json"
+PLAN, LOCK = "plan.json", "lock"
 
 
 class Shards:
@@ -50,22 +50,16 @@ class Shards:
         self._force = force
         self._waiting: dict[Job, Rows] = {}
         self._paths: dict[Split, list[Path]] = {"train": [], "validation": []}
+        self._lock = _lock(directory)
 
     def __enter__(self) -> Shards:
         """Lock the directory, and see how far the collection has come."""
-        with explained(self.directory):
-            self.directory.mkdir(parents=True, exist_ok=True)
-            lock = _lock(self.directory)
-        if lock is None:
-            raise CollectError(
-                f"another process is collecting {self.plan.task} into {self.directory.parent}."
-            )
-        self._lock = lock
+        self._lock.__enter__()
         try:
             self._adopt_plan()
             self._find_shards()
         except BaseException:
-            lock.close()
+            self._lock.release()
             raise
         self._written_at = time.monotonic()
         return self
@@ -76,8 +70,8 @@ class Shards:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Unlock."""
-        self._lock.close()
+        """Unlock; a directory that was emptied goes, too."""
+        self._lock.release()
 
     @property
     def finished(self) -> int:
@@ -162,26 +156,30 @@ class Shards:
             self._find_shards()
 
     def remove(self) -> None:
-        """Remove the working directory, when its episodes are safe elsewhere."""
-        shutil.rmtree(self.directory)
+        """Empty the working directory, when its episodes are safe elsewhere."""
+        _clear(self.directory)
 
 
 def remove_leftovers(directory: Path) -> None:
     """Remove a working directory that nobody works in, if there is one."""
-    if directory.exists() and (lock := _lock(directory)):
-        shutil.rmtree(directory)
-        lock.close()
+    if not directory.exists():
+        return
+    lock = _lock(directory)
+    if lock.take():
+        _clear(directory)
+        lock.release()
 
 
-def _lock(directory: Path) -> IO[bytes] | None:
-    """Lock a working directory, unless another process has; the kernel unlocks it if we die."""
-    file = (directory / "lock").open("wb")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        return None
-    return file
+def _lock(directory: Path) -> Lock:
+    task, place = directory.stem, directory.parent
+    return Lock(directory / LOCK, f"collect {task} into {place}")
+
+
+def _clear(directory: Path) -> None:
+    """Remove all but the lock, which goes last, with the directory, when it is let go."""
+    for path in directory.iterdir():
+        if path.name != LOCK:
+            path.unlink()
 
 
 def read_plan(directory: Path) -> dict[str, object] | None:

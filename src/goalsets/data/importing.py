@@ -52,11 +52,12 @@ def import_source(
             f"the share to hold out must be at least 0 and below 1, got {hold_out}."
         )
     proposal = None
-    if layout is None:
-        sample, starts = _sample(source)
-        proposal = propose_layout(source.fields(), sample, Path(path).name, starts=starts)
-        layout = proposal.layout
+    # Entered before anything is read: whoever may not write is told at once.
     with StoreWriter(path, layout, source.describe(), known_rate(source)) as writer:
+        if layout is None:
+            sample, starts = _sample(source)
+            proposal = propose_layout(source.fields(), sample, Path(path).name, starts=starts)
+            writer.layout = proposal.layout
         transitions = 0
         for number, (split, episode) in enumerate(_splits(source, hold_out), start=1):
             writer.add(episode, split)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import math
@@ -31,9 +30,11 @@ from goalsets.data.store import (
     StoreError,
     fingerprint,
 )
+from goalsets.lock import Lock
 
 # Data begins on a page of its own, so that memory-mapped rows do not share one with the header.
 HEADER_BYTES = 4096
+LOCK, TEMPORARY = ".lock", "store.tmp"
 
 
 class StoreWriter:
@@ -66,24 +67,32 @@ class StoreWriter:
         self.counts: dict[Split, int] = {"train": 0, "validation": 0}
         self._columns: dict[str, _Column] = {}
         self._offsets = [0]
+        self._lock = Lock(self.path / LOCK, f"write a store at {self.path}")
 
     def __enter__(self) -> StoreWriter:
         """Lock the store and clear away what a killed writer may have left."""
+        self._check_own()
+        self._lock.__enter__()
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"cannot write a store at {self.path}: {error.strerror}.") from None
+            self._data = self.path / f"data-{uuid.uuid4().hex[:12]}"
+            _remove_unused(self.path)
+            with _explained(self._data):
+                self._data.mkdir()
+        except BaseException:
+            self._lock.release()
+            raise
+        return self
+
+    def _check_own(self) -> None:
+        """Raise an error if there is something else in the directory."""
+        if not self.path.is_dir():
+            return
         unknown = [p.name for p in self.path.iterdir() if not _is_ours(p.name)]
         if unknown:
             raise StoreError(
                 f"{self.path} is no store and not empty (it has {sorted(unknown)[0]}): "
                 "choose a directory of its own."
             )
-        self._lock = _lock(self.path)
-        self._data = self.path / f"data-{uuid.uuid4().hex[:12]}"
-        _remove_unused(self.path)
-        self._data.mkdir()
-        return self
 
     def add(self, episode: Episode, split: Split = "train") -> None:
         """Append an episode."""
@@ -156,9 +165,7 @@ class StoreWriter:
         for column in self._columns.values():
             column.abandon()
         _remove_unused(self.path)
-        self._lock.close()
-        if not (self.path / INDEX).exists():
-            shutil.rmtree(self.path, ignore_errors=True)
+        self._lock.release()  # removes the directory, too, where there is nothing in it
 
 
 def write_store(
@@ -242,7 +249,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _replace_file(path: Path, text: str) -> None:
-    temporary = path.with_suffix(".tmp")
+    temporary = path.with_name(TEMPORARY)
     with _explained(path):
         with temporary.open("w", encoding="utf-8") as file:
             file.write(text)
@@ -252,18 +259,7 @@ def _replace_file(path: Path, text: str) -> None:
 
 
 def _is_ours(name: str) -> bool:
-    return name in (INDEX, ".lock", "store.tmp") or name.startswith(("data-", DERIVED))
-
-
-def _lock(path: Path) -> IO[bytes]:
-    """Lock a store against a second writer; the kernel unlocks it when this process ends."""
-    file = (path / ".lock").open("wb")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise StoreError(f"{path} is being written by another process.") from None
-    return file
+    return name in (INDEX, LOCK, TEMPORARY) or name.startswith(("data-", DERIVED))
 
 
 def _remove_unused(path: Path) -> None:
@@ -275,6 +271,6 @@ def _remove_unused(path: Path) -> None:
     for directory in path.glob("data-*"):
         if directory.name != used:
             shutil.rmtree(directory, ignore_errors=True)
-    for file in path.glob(f"{DERIVED}*"):
+    for file in (*path.glob(f"{DERIVED}*"), path / TEMPORARY):
         with contextlib.suppress(OSError):
-            file.unlink()
+            file.unlink(missing_ok=True)

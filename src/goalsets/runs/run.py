@@ -33,6 +33,7 @@ from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.store import Store
 from goalsets.learners import LEARNERS, Learner
+from goalsets.lock import Lock
 from goalsets.policy import TrainedPolicy
 from goalsets.runs.build import make_learner, placeholder_bank
 from goalsets.runs.config import TrainConfig
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from goalsets.plan import Planner
 
 CONFIG = "config.json"
+LOCK = "run.lock"
+"""Who writes to the run, while somebody does."""
 DATA, EVALUATIONS = "data.json", "evaluations.jsonl"
 MODELS = Path(__file__).parent / "models"
 """Where the models are that come with goalsets."""
@@ -267,6 +270,11 @@ def load(run: str | Path, step: int | None = None) -> TrainedPolicy:
         step: A step whose weights were kept; the latest checkpoint unless given.
     """
     return Run.open(run).load(step)[0]
+
+
+def lock_run(directory: Path) -> Lock:
+    """The right to train in a run directory; whoever reads it, or adds evaluations, needs none."""
+    return Lock(directory / LOCK, f"train in {directory}", again=True)
 
 
 def shipped_models() -> list[str]:

@@ -7,6 +7,8 @@ every sign of life, the checkpoint last. So the head's copy is always one that c
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import shutil
 import tempfile
@@ -14,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from goalsets.data.store import INDEX, Store
+from goalsets.runs.run import LOCK
 from goalsets.runs.weights import CHECKPOINT
 from goalsets.sweep.grid import Job
-from goalsets.sweep.state import LOCK, STATUS, ClaimLostError, lock
+from goalsets.sweep.state import STATUS, ClaimLostError
 
 SLICE = 16 << 20
 """Bytes that travel at a time."""
@@ -129,7 +132,9 @@ class CollectedPlace:
         copy = self._scratch / "data" / fingerprint
         copy.parent.mkdir(parents=True, exist_ok=True)
         with copy.with_suffix(".lock").open("a") as file:
-            lock(file, wait=True)  # runs of this node that begin together wait for the first
+            # Runs of this node that begin together wait for the first.
+            with contextlib.suppress(OSError):  # a file system without locks: each copies it
+                fcntl.flock(file, fcntl.LOCK_EX)
             if not _is_store(copy, fingerprint):
                 shutil.rmtree(copy, ignore_errors=True)
                 self._copy_store(path, copy)

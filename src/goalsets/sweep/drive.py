@@ -8,8 +8,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
-import platform
 import signal
 import threading
 from collections import Counter
@@ -19,11 +17,11 @@ from pathlib import Path
 from typing import Protocol
 
 from goalsets.data.drawing import DataIn
+from goalsets.lock import Lock
 from goalsets.sweep.engine import Engine
 from goalsets.sweep.files import read_sweep, write_sweep
 from goalsets.sweep.grid import Job, Sweep, SweepError
 from goalsets.sweep.prepare import Prepared, prepare_data, prepare_suites
-from goalsets.sweep.state import lock
 from goalsets.sweep.survey import RUNS, SWEEP, duties_of, survey
 from goalsets.sweep.work import Assignment, Ended, Outcome
 from goalsets.train.together import check_stackable
@@ -181,7 +179,7 @@ def _assign(
 
 @contextlib.contextmanager
 def _driving(directory: Path, sweep: Sweep, engine: Engine) -> Iterator[None]:
-    """Be the only driver of a directory, and say who that is."""
+    """Be the only driver of a directory, and say how many runs go side by side."""
     directory.mkdir(parents=True, exist_ok=True)
     if (directory / SWEEP).exists():
         known = read_sweep(directory / SWEEP).name
@@ -190,15 +188,9 @@ def _driving(directory: Path, sweep: Sweep, engine: Engine) -> Iterator[None]:
                 f"{directory} holds the sweep {known!r}, not {sweep.name!r}: choose another "
                 "--output."
             )
-    with (directory / "driver.lock").open("a") as file:
-        if not lock(file):
-            about = read_driver(directory)
-            raise SweepError(
-                f"{directory} is driven already, by process {about.get('pid')} on "
-                f"{about.get('host')}. 'goalsets sweep status {directory}' shows how it stands."
-            )
-        about = {"pid": os.getpid(), "host": platform.node(), "slots": engine.slots}
-        (directory / DRIVER).write_text(json.dumps(about), encoding="utf-8")
+    advice = f"'goalsets sweep status {directory}' shows how it stands."
+    with Lock(directory / "driver.lock", f"run the sweep {directory}", advice):
+        (directory / DRIVER).write_text(json.dumps({"slots": engine.slots}), encoding="utf-8")
         yield
 
 

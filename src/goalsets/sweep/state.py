@@ -8,10 +8,7 @@ down its work.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import errno
-import fcntl
 import json
 import os
 import platform
@@ -20,12 +17,13 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
 from goalsets.core import GoalsetsError
+from goalsets.runs.run import lock_run
 from goalsets.workers import silence
 
-STATUS, LOCK, LOG = "status.json", "run.lock", "run.log"
+STATUS, LOG = "status.json", "run.log"
 State = Literal["running", "stopped", "done", "failed"]
 BEAT = 2.0
 """Seconds between signs of life."""
@@ -102,7 +100,7 @@ class Claim:
         """Claim nothing yet."""
         self.directory = directory
         self._synchronise = synchronise
-        self._lock = contextlib.ExitStack()
+        self._lock = lock_run(directory)
         self._beaten = 0.0
         self._status = Status(
             "running",
@@ -128,7 +126,7 @@ class Claim:
         for _ in _tries(SILENCE):
             # Until the lock is ours: the other's next sign of life may overwrite our signature.
             self._write()
-            if self._take_lock():
+            if self._lock.take():
                 break
         else:
             raise ClaimLostError(f"{self.directory} is in use, and does not become free.")
@@ -137,7 +135,7 @@ class Claim:
 
     def __exit__(self, *_: object) -> None:
         """Let others have it."""
-        self._lock.close()
+        self._lock.release()
 
     def beat(self, doing: str, step: int | None = None) -> None:
         """Give a sign of life now and then; raise an error if the run is somebody else's."""
@@ -176,20 +174,6 @@ class Claim:
             self._status, updated=time.time(), seconds=round(seconds, 2)
         )
         write_status(self.directory, self._status)
-
-    def _take_lock(self) -> bool:
-        file = self._lock.enter_context((self.directory / LOCK).open("a"))
-        return lock(file)
-
-
-def lock(file: IO[str], *, wait: bool = False) -> bool:
-    """Lock a file against other processes, as long as it is open; False if another has it."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError as error:
-        # Where the file system has no locks, the signature must do.
-        return error.errno not in (errno.EWOULDBLOCK, errno.EACCES)
-    return True
 
 
 def _tries(seconds: float) -> Iterator[None]:

@@ -20,7 +20,7 @@ from goalsets.envs.tasks import TASKS
 from goalsets.runs.build import make_learner
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.frame import Frame
-from goalsets.runs.run import CONFIG, Run, RunError
+from goalsets.runs.run import CONFIG, Run, RunError, lock_run
 from goalsets.runs.weights import CHECKPOINT, Progress
 from goalsets.train.build import (
     SplitArrivals,
@@ -85,6 +85,9 @@ def train(  # noqa: PLR0913 - each is a choice of its own
 ) -> Run:
     """Train, from the start or from the last checkpoint.
 
+    One process at a time trains in a run directory: a second one raises
+    `goalsets.lock.InUseError`, which says who has it.
+
     Args:
         config: The run.
         store: The data.
@@ -105,23 +108,36 @@ def train(  # noqa: PLR0913 - each is a choice of its own
         say: Told of what takes long before the first step.
     """
     pace = pace or Pace()
-    run, trainer = prepare(
-        config,
-        store,
-        directory,
-        pace=pace,
-        resume=resume,
-        more_logs=more_logs,
-        device=device,
-        data_in=data_in,
-        window_bytes=window_bytes,
-        say=say,
-    )
+    with lock_run(directory):
+        run, trainer = prepare(
+            config,
+            store,
+            directory,
+            pace=pace,
+            resume=resume,
+            more_logs=more_logs,
+            device=device,
+            data_in=data_in,
+            window_bytes=window_bytes,
+            say=say,
+        )
+        _train(run, trainer, pace, watch, stop)
+    return run
+
+
+def _train(
+    run: Run,
+    trainer: Trainer,
+    pace: Pace,
+    watch: TrainingWatch | None,
+    stop: Callable[[], bool] | None,
+) -> None:
+    """Train from mark to mark, and keep the weights of each."""
     after = trainer.progress.step
     if watch is not None:
         watch.begin(run, trainer.progress)
     try:
-        for mark in pace.marks(config.steps):
+        for mark in pace.marks(trainer.config.steps):
             if mark > after or not run.weights(mark).exists():
                 trainer.run(until=mark, on_step=_tell(watch, trainer), stop=stop)
                 # A checkpoint further on than this mark means its weights are gone for good.
@@ -132,7 +148,6 @@ def train(  # noqa: PLR0913 - each is a choice of its own
     finally:
         for log in trainer.logs:
             log.close()
-    return run
 
 
 def prepare(  # noqa: PLR0913 - as above

@@ -8,6 +8,7 @@ as if it were trained alone, and the results are equal to within floating-point 
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from goalsets.data.store import Store
 from goalsets.data.window import WINDOW_BYTES
 from goalsets.learners import Batch, Learner
 from goalsets.runs.config import TrainConfig
-from goalsets.runs.run import Run
+from goalsets.runs.run import Run, lock_run
 from goalsets.runs.weights import Moment
 from goalsets.train.build import make_arrivals
 from goalsets.train.loop import DivergedError, StoppedError, Trainer
@@ -126,39 +127,42 @@ def train_together(  # noqa: PLR0913 - each is a choice of its own
     """
     check_stackable(configs)
     pace = pace or Pace()
-    frame = make_frame(configs[0], store)
-    place = choose_place(data_in, store.train)
-    data = frame.normaliser.apply(store.train) if place == "memory" else None
-    arrivals = make_arrivals(configs[0], frame, store, say)
-    runs: dict[int, Run] = {}
-    trainers: dict[int, Trainer] = {}
-    for index, (config, directory) in enumerate(zip(configs, directories, strict=True)):
-        runs[index], trainers[index] = prepare(
-            config,
-            store,
-            directory,
-            frame=frame,
-            data=data,
-            arrivals=arrivals,
-            pace=pace,
-            resume=True,
-            device=device,
-            data_in=place,
-            window_bytes=window_bytes,
-        )
-    diverged: dict[int, DivergedError] = {}
-    try:
-        for mark in pace.marks(configs[0].steps):
-            _reach(mark, trainers, diverged, stop)
-            for index, trainer in trainers.items():
-                run = runs[index]
-                if trainer.progress.step == mark and not run.weights(mark).exists():
-                    run.keep_weights(trainer.learner, trainer.progress)
-    finally:
-        for trainer in trainers.values():
-            for log in trainer.logs:
-                log.close()
-    return [diverged.get(index, run) for index, run in runs.items()]
+    with contextlib.ExitStack() as locks:
+        for directory in directories:
+            locks.enter_context(lock_run(directory))
+        frame = make_frame(configs[0], store)
+        place = choose_place(data_in, store.train)
+        data = frame.normaliser.apply(store.train) if place == "memory" else None
+        arrivals = make_arrivals(configs[0], frame, store, say)
+        runs: dict[int, Run] = {}
+        trainers: dict[int, Trainer] = {}
+        for index, (config, directory) in enumerate(zip(configs, directories, strict=True)):
+            runs[index], trainers[index] = prepare(
+                config,
+                store,
+                directory,
+                frame=frame,
+                data=data,
+                arrivals=arrivals,
+                pace=pace,
+                resume=True,
+                device=device,
+                data_in=place,
+                window_bytes=window_bytes,
+            )
+        diverged: dict[int, DivergedError] = {}
+        try:
+            for mark in pace.marks(configs[0].steps):
+                _reach(mark, trainers, diverged, stop)
+                for index, trainer in trainers.items():
+                    run = runs[index]
+                    if trainer.progress.step == mark and not run.weights(mark).exists():
+                        run.keep_weights(trainer.learner, trainer.progress)
+        finally:
+            for trainer in trainers.values():
+                for log in trainer.logs:
+                    log.close()
+        return [diverged.get(index, run) for index, run in runs.items()]
 
 
 def check_stackable(configs: Sequence[TrainConfig]) -> None:
