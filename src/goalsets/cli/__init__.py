@@ -9,6 +9,7 @@ from typing import Any
 from goalsets import __version__
 from goalsets.cli.overview import overview
 from goalsets.core import GoalsetsError
+from goalsets.core.extras import needed_by
 from goalsets.core.plugins import use_plugins
 
 Verbs = Mapping[str, Callable[..., Any]]
@@ -20,7 +21,8 @@ def main(args: Sequence[str] | None = None) -> None:
     try:
         words, plugins = take_plugins(words)
         use_plugins(plugins, "by --plugin")
-        _dispatch(words)
+        with needed_by(f"'{' '.join(('goalsets', *words[:1]))}'"):
+            _dispatch(words)
     except GoalsetsError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
