@@ -115,7 +115,7 @@ $(VENV)/.created:
 
 $(VENV)/.base: $(VENV)/.created pyproject.toml constraints.txt
 	@echo "[2/$(STEPS)] Installing goalsets and its dependencies, a minute or more"
-	$(call pip-install,.)
+	$(call pip-install,.[train,sim])
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.created pyproject.toml constraints.txt

@@ -14,6 +14,7 @@ from goalsets.core import (
     read_layout,
     write_layout,
 )
+from goalsets.core.extras import needed_by
 from goalsets.core.plugins import load_plugin
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def load(run: str | Path, step: int | None = None) -> TrainedPolicy:
         run: A run directory.
         step: A step whose weights were kept; the latest checkpoint unless given.
     """
-    from goalsets.runs.run import load  # torch is imported only by those who need it
+    with needed_by("loading a run"):
+        from goalsets.runs.run import load  # torch is imported only by those who need it
 
     return load(run, step)
 

@@ -10,6 +10,7 @@ from typing import Any
 from goalsets import __version__
 from goalsets.cli.overview import overview
 from goalsets.core import GoalsetsError
+from goalsets.core.extras import needed_by
 from goalsets.core.plugins import use_plugins
 
 Verbs = Mapping[str, Callable[..., Any]]
@@ -35,7 +36,8 @@ def _run_words(words: list[str]) -> None:
     try:
         words, plugins = take_plugins(words)
         use_plugins(plugins, "by --plugin")
-        _dispatch(words)
+        with needed_by(f"'{' '.join(('goalsets', *words[:1]))}'"):
+            _dispatch(words)
     except SystemExit as end:
         if end.code in (0, None) and {"-h", "--help"} & set(words):
             print(PLUGIN_HELP, flush=True)

@@ -45,16 +45,11 @@ def play(
     # MuJoCo chooses how to draw when it is imported; films need it, the page does not.
     if sys.platform == "linux" and not os.environ.get("DISPLAY"):
         os.environ.setdefault("MUJOCO_GL", "egl")
-    from goalsets.core import GoalsetsError
+    from goalsets.core.extras import needed_by
 
-    try:
+    with needed_by("playing", "play"):
         from goalsets.play.app import Playground
-    except ImportError as error:
-        raise GoalsetsError(
-            f"playing needs libraries that cannot be imported ({error}). "
-            'Install them with: pip install "goalsets[play]"'
-        ) from None
-    from goalsets.play.setup import open_setup
+        from goalsets.play.setup import open_setup
 
     logging.basicConfig(level=logging.WARNING, format="%(message)s")
     setup = open_setup(runs, step=step, data=data)

@@ -44,6 +44,10 @@ def quickstart(output: Path = Path("runs/quickstart")) -> None:
     """
     from rich.console import Console
 
+    from goalsets.core.extras import check_installed
+
+    for library in ("torch", "ogbench"):
+        check_installed(library, "the quickstart", "train,sim")
     console = Console(stderr=True)
     start = time.perf_counter()
     print("First, a policy that comes with goalsets, for a simulated robot arm. Three questions:")

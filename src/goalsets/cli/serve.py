@@ -38,16 +38,11 @@ def serve(
         step: A step whose weights were kept; the latest checkpoint unless given.
         limits: How much of everything there may be.
     """
-    from goalsets.core import GoalsetsError
+    from goalsets.core.extras import needed_by
 
-    try:
+    with needed_by("serving", "serve"):
         from goalsets.serve.server import bind
         from goalsets.serve.server import serve as run_server
-    except ImportError as error:
-        raise GoalsetsError(
-            f"serving needs libraries that cannot be imported ({error}). "
-            'Install them with: pip install "goalsets[serve]"'
-        ) from None
     from goalsets.serve.guard import Guard
     from goalsets.serve.models import open_models
 

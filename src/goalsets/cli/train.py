@@ -150,14 +150,15 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     place = output or Path("runs") / Path(task).name / _run_name(config, preset)
     with lock_run(place):  # where somebody else trains, say so before the data is looked at
         store, known = _find_data(task, data)
+    evaluate = looking.evaluate if known and _can_simulate(task) else "never"
     where = choose_place(data_in, store.train, say=_say)
     cores = available_cores()
     torch.set_num_threads(threads or cores)
     # Alongside, training goes on in the other half of the cores.
-    workers = cores if looking.evaluate == "afterwards" else max(1, cores // 2)
+    workers = cores if evaluate == "afterwards" else max(1, cores // 2)
     screen = TrainingScreen(
         Console(stderr=True),
-        looking.evaluate if known else "never",
+        evaluate,
         lambda run: Alongside(run, looking.episodes, workers),
     )
     with screen:
@@ -208,6 +209,19 @@ def _find_data(task: str, data: Path | None) -> tuple[Store, bool]:
     store = find_store(task, data, make=True) if known else Store.open(task, mapped=True)
     store.verify()
     return store, known
+
+
+def _can_simulate(task: str) -> bool:
+    """Whether the task's environment can be made; if not, say why and train nonetheless."""
+    from goalsets.core.extras import MissingExtraError
+    from goalsets.envs.tasks import TASKS
+
+    try:
+        TASKS[task].require_libraries()
+    except MissingExtraError as error:
+        _say(f"training goes on without evaluations: {error}")
+        return False
+    return True
 
 
 def _say(text: str) -> None:

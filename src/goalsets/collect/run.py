@@ -16,6 +16,7 @@ from goalsets.collect.plan import Plan, differences, versions
 from goalsets.collect.progress import CollectingWatch, Silence
 from goalsets.collect.recipes import Recipe, recipe_for
 from goalsets.collect.shards import Shards, read_plan, remove_leftovers
+from goalsets.core.extras import check_installed
 from goalsets.crew import Crew
 from goalsets.data.paths import data_dir
 from goalsets.workers import available_cores
@@ -92,6 +93,7 @@ def collect(
         if there is None or not differences(there, plan.identity()):
             remove_leftovers(work)
         return files
+    check_installed("ogbench", "collecting data")
     with Shards(work, plan, force=force) as shards:
         if not force and files.about.exists() and plan.continues(files.content()):
             for split, count in files.content()["episodes"].items():

@@ -35,6 +35,7 @@ def check_task(task: Task) -> list[str]:
 
 def inspect_task(task: Task, *, seed: int = 0) -> Report:
     """Look at a task from all sides; the seed decides which states are visited."""
+    task.require_libraries()
     report = Report(task.name)
     judged = _check_description(task, report)
     worlds: list[Adapter] = []

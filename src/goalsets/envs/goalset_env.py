@@ -23,7 +23,7 @@ from goalsets.core.packing import pack_goal, unpack_goal
 from goalsets.envs.adapter import Adapter, CannotError
 from goalsets.envs.episode_queries import Queries, as_queries
 from goalsets.envs.goalset_inputs import check_tolerances, checked_goals, with_tolerances
-from goalsets.envs.task import Task
+from goalsets.envs.observed import as_adapter, state_bounds
 from goalsets.envs.tasks import TASKS
 
 Floats = NDArray[np.float32]
@@ -46,8 +46,11 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
     other reasons.
 
     Args:
-        env: Observes flat states; or the adapter of a task, which makes them flat.
-        layout: What they mean; by default the environment's own `layout`.
+        env: Observes flat states, or dictionaries; or the adapter of a task, which makes them flat.
+        layout: What states mean; by default the environment's own `layout`. For dictionaries
+            without one, each key is a group.
+        keys: For dictionaries: the dotted keys that make up the state, in order. By default all
+            vectors of numbers, sorted by key, without `achieved_goal` and `desired_goal`.
         queries: Texts to draw from, or a query distribution; by default the layout's task.
         goals: `[N, D]`, references to draw from; by default the one that the environment gives as
             `info["goal"]`. A reference whose goal set holds the first state is drawn again.
@@ -63,11 +66,12 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all but the first have names
         self,
         env: gymnasium.Env[Any, Any] | Adapter,
         *,
         layout: StateLayout | None = None,
+        keys: Sequence[str] = (),
         queries: str | Sequence[str] | Queries | None = None,
         goals: ArrayLike | None = None,
         tolerances: Mapping[str, float | str] | None = None,
@@ -76,8 +80,7 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
         terminate: bool = True,
     ) -> None:
         """Check that the environment, the layout and the goals fit."""
-        layout = _layout_of(env, layout)
-        self._adapter = env if isinstance(env, Adapter) else _plain(env, layout)
+        self._adapter, layout = as_adapter(env, layout, keys)
         self.env = self._adapter.env
         # The task's own tolerances hold, too, where its text gives some.
         official = {} if layout.task is None else Query.parse("task", layout).tolerances
@@ -90,7 +93,7 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
             check_tolerances(self.layout)
         self._goals = None if goals is None else checked_goals(goals, self.layout)
         self.action_space = self.env.action_space
-        self.observation_space = _observation_space(self.env, self.layout.dim)
+        self.observation_space = _observation_space(*state_bounds(self._adapter, self.layout.dim))
         self.metadata = self.env.metadata
         self.render_mode = self.env.render_mode
         self._goal = np.zeros(2 * self.layout.dim, dtype=np.float32)
@@ -239,31 +242,8 @@ def make_goalset_env(task: str, render_mode: str | None = None, **settings: Any)
     return GoalSetEnv(adapter, **{"layout": known.layout, **settings})
 
 
-def _plain(env: gymnasium.Env[Any, Any], layout: StateLayout) -> Adapter:
-    """The adapter of an environment that belongs to no task."""
-    return Adapter(Task("this environment", "", layout, 1, 1), env)
-
-
-def _layout_of(env: gymnasium.Env[Any, Any] | Adapter, layout: StateLayout | None) -> StateLayout:
-    if isinstance(env, Adapter):
-        return layout or env.task.layout
-    layout = layout or getattr(env.unwrapped, "layout", None)
-    if layout is None:
-        raise GoalsetsError(f"{env} does not say what its states mean: give GoalSetEnv a layout.")
-    space = env.observation_space
-    if not isinstance(space, spaces.Box) or space.shape != (layout.dim,):
-        raise GoalsetsError(
-            f"layout {layout.name!r} needs observations of shape ({layout.dim},), and {env} "
-            f"gives {space}."
-        )
-    return layout
-
-
-def _observation_space(env: gymnasium.Env[Any, Any], dim: int) -> spaces.Dict:
-    inner = env.observation_space
-    if not isinstance(inner, spaces.Box) or inner.shape != (dim,):
-        inner = spaces.Box(-np.inf, np.inf, (dim,), np.float32)  # an adapter makes it flat
-    low, high = inner.low.astype(np.float32), inner.high.astype(np.float32)
+def _observation_space(low: Floats, high: Floats) -> spaces.Dict:
+    """The space of observations, from the bounds of states `[D]`."""
     zeros, ones = np.zeros_like(low), np.ones_like(low)
     # Zero stands where a query does not look.
     packed_low = np.concatenate((np.minimum(low, 0), zeros))

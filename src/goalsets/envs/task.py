@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from goalsets.core import Episode, Query, Registry, StateLayout
+from goalsets.core.extras import check_installed
 from goalsets.envs.adapter import Adapter, Floats
 from goalsets.envs.graphics import choose_backend
 
@@ -113,8 +114,13 @@ class Task:
         """The numbers of the official goals, from 1 on."""
         return range(1, len(self.goals) + 1)
 
+    def require_libraries(self) -> None:
+        """Say what to install where the environment lacks a library, before work is begun."""
+        check_installed("gymnasium", f"the environment of {self.name}")
+
     def make(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:  # noqa: ANN401 - Gymnasium's own
         """Create the environment."""
+        self.require_libraries()
         import gymnasium
 
         return gymnasium.make(self.env_id, **kwargs)

@@ -94,6 +94,8 @@ def roll_out(
         workers: Processes; one for each processor unless given.
         say: Told of workers that died; their episodes are run again.
     """
+    for task in {spec.task for spec in specs}:
+        TASKS[task].require_libraries()
     count = min(workers or available_cores(), max(1, len(specs)))
     crew = Crew(make_runner, (run, step, plan), count, say, "run")
     return crew.answer(specs)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goalsets.core import GoalsetsError, layout_to_dict
+from goalsets.core.extras import require
 from goalsets.export.card import make_card
 from goalsets.export.convert import convert
 from goalsets.export.parity import QUESTIONS, Parity, measure_parity
@@ -139,15 +140,8 @@ def _write_planner(planner: Planner, output: Path) -> tuple[Path, dict[str, str]
 
 
 def _import_onnx() -> None:
-    try:
-        import onnx  # noqa: F401
-        import onnxruntime  # noqa: F401 # pyright: ignore[reportMissingImports] - an extra
-        import onnxscript  # noqa: F401 # pyright: ignore[reportMissingImports] - an extra
-    except ImportError as error:
-        raise ExportError(
-            f"an export needs onnx, onnxruntime and onnxscript: cannot import one ({error}). "
-            'Install them with: pip install "goalsets[onnx]"'
-        ) from None
+    for library in ("onnx", "onnxruntime", "onnxscript"):
+        require(library, "an export", "onnx")
 
 
 def _write(path: Path, data: bytes) -> None:

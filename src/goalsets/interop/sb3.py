@@ -13,19 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError, StateLayout
+from goalsets.core.extras import needed_by
 from goalsets.core.packing import pack_goal
 from goalsets.relabel.queries import QUERY_DISTRIBUTIONS, QueryDistribution
 
-try:
+with needed_by("goalsets.interop.sb3", "sb3"):
     from stable_baselines3 import HerReplayBuffer  # pyright: ignore[reportMissingImports]
     from stable_baselines3.common.type_aliases import (  # pyright: ignore[reportMissingImports]
         DictReplayBufferSamples,
     )
-except ImportError as error:
-    raise ImportError(
-        f"this needs Stable-Baselines3, which cannot be imported ({error}). "
-        'Install it with: pip install "goalsets[sb3]"'
-    ) from None
 
 if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import (  # pyright: ignore[reportMissingImports]

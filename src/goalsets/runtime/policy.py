@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from goalsets.core import GoalsetsError, Query, StateLayout
 from goalsets.core.acting import ActionQueue, Memory
+from goalsets.core.extras import needed_by, require
 from goalsets.core.inputs import Asked, InputReader, QueryLike
 from goalsets.runtime.model_file import (
     ACTION,
@@ -109,13 +110,8 @@ class RuntimePolicy:
             planner: A planner or its file; the one that was exported beside the policy unless
                 given.
         """
-        try:
+        with needed_by("planning", "runtime"):
             from goalsets.runtime.planning import plan_with
-        except ImportError as error:
-            raise GoalsetsError(
-                f"planning needs scipy and safetensors: cannot import one ({error}). Install them "
-                "with: pip install scipy safetensors"
-            ) from None
         return plan_with(self, self._file.path, planner)
 
     @functools.cached_property
@@ -230,13 +226,7 @@ class _Network:
 
 
 def _session(file: ModelFile, output: str, threads: int) -> Any:  # noqa: ANN401 - onnxruntime's
-    try:
-        import onnxruntime  # pyright: ignore[reportMissingImports] - an extra
-    except ImportError as error:
-        raise GoalsetsError(
-            f"running an exported policy needs onnxruntime, which cannot be imported ({error}). "
-            'Install it with: pip install "goalsets[onnx]"'
-        ) from None
+    onnxruntime: Any = require("onnxruntime", "an exported policy")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

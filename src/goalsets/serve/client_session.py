@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goalsets.core import GoalsetsError
+from goalsets.core.extras import needed_by
 from goalsets.serve.client_plan import ClientPlan, read_plan
 from goalsets.serve.client_words import (
     ClientError,
@@ -29,14 +29,9 @@ class ClientSession(AbstractContextManager):
 
     def __init__(self, url: str, headers: Mapping[str, str], timeout: float) -> None:
         """Connect; `Client.session` is the way to make one."""
-        try:
+        with needed_by("a session", "client"):
             from websockets.exceptions import InvalidStatus, WebSocketException
             from websockets.sync.client import connect
-        except ImportError as error:
-            raise GoalsetsError(
-                f"sessions need 'websockets', which cannot be imported ({error}). "
-                'Install it with: pip install "goalsets[serve]"'
-            ) from None
         self._timeout = timeout
         self._failures = (WebSocketException, OSError)
         try:

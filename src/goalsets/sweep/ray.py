@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from goalsets.core.extras import require
 from goalsets.core.plugins import inherited_variables
 from goalsets.sweep.collect import CollectedPlace, Head
 from goalsets.sweep.devices import Device
@@ -204,10 +205,4 @@ def _sees(runs: Path, token: str) -> bool:
 
 def import_ray() -> Any:  # noqa: ANN401 - a module that may not be there
     """Import the library, or say how to get it."""
-    try:
-        import ray
-    except ImportError:
-        raise SweepError(
-            "sweeps on a cluster need Ray: pip install 'goalsets[ray]', on every node."
-        ) from None
-    return ray
+    return require("ray", "a sweep on a cluster")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from goalsets.core import GoalsetsError
+from goalsets.core.extras import require
 
 METRICS = "metrics.csv"
 TENSORBOARD = "tensorboard"
@@ -133,10 +134,4 @@ class WandbLog:
 
 def import_wandb() -> Any:  # noqa: ANN401 - a module that may not be there
     """Import the library, or say how to get it."""
-    try:
-        import wandb  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        raise LogError(
-            "logging to Weights & Biases needs its library: pip install 'goalsets[wandb]'."
-        ) from None
-    return wandb
+    return require("wandb", "logging to Weights & Biases")

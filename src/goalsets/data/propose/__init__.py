@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError, Group, StateLayout
+from goalsets.core.field_names import groups as field_groups
 from goalsets.core.metrics import Metric
 from goalsets.data.flatten import FieldSpec, total_size
 from goalsets.data.propose import motion, names, objects, values
@@ -46,7 +47,7 @@ def propose_layout(
             f"the fields have {dim} coordinates together: expected a sample of shape [N, {dim}], "
             f"got {list(observations.shape)}."
         )
-    layout = StateLayout(dim, list(names.groups(fields)), name=name)
+    layout = StateLayout(dim, list(field_groups(fields)), name=name)
     sample = Sample(observations)
     offers = list(_values(fields, layout, sample))
     for group in layout.groups:

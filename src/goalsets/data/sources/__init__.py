@@ -1,9 +1,9 @@
 """Dataset sources by name. Their libraries are imported only when a source is used."""
 
+from goalsets.core.extras import MissingExtraError
 from goalsets.core.registry import import_modules
 from goalsets.data.sources.base import (
     SOURCES,
-    MissingExtraError,
     Notices,
     Source,
     SourceError,

@@ -9,7 +9,6 @@ needed, with `require`.
 from __future__ import annotations
 
 import dataclasses
-import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.core import Episode, GoalsetsError, Registry, StateLayout
+from goalsets.core import Episode, GoalsetsError, Registry, StateLayout, extras
 from goalsets.core.errors import suggest
 from goalsets.data.flatten import FieldSpec
 from goalsets.data.store import Split
@@ -31,10 +30,6 @@ SINGLE_STATE = "an episode of a single state has no transition and was left out"
 
 class SourceError(GoalsetsError):
     """A log cannot be read, or is not what it claims to be."""
-
-
-class MissingExtraError(GoalsetsError):
-    """A source needs a library that is not installed."""
 
 
 class Notices:
@@ -141,13 +136,7 @@ def check_split(split: str, has_validation: bool, where: object) -> None:
 
 def require(module: str, extra: str) -> ModuleType:
     """Import a library of an extra, or say how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(
-            f"this source needs {module!r}, which cannot be imported ({error}). "
-            f'Install it with: pip install "goalsets[{extra}]"'
-        ) from None
+    return extras.require(module, "this source", extra)
 
 
 def natural(name: str) -> list[tuple[int, str]]:

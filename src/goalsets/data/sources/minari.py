@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from goalsets.core import Episode, GoalsetsError
 from goalsets.core.errors import suggest
-from goalsets.data.flatten import FieldSpec, Shape, choose_fields, flatten, leaves, vector_shape
+from goalsets.data.flatten import FieldSpec, Shape, choose_fields, flatten, leaves
 from goalsets.data.sources.base import (
     LEFT_OUT,
     SOURCES,
@@ -186,20 +186,6 @@ class Minari:
 
 
 def _shapes(space: Any) -> dict[str, Shape | None]:  # noqa: ANN401 - a Gymnasium space
-    """The shape of each entry of a space by its dotted key."""
-    import gymnasium
+    from goalsets.envs.observed import space_shapes  # Gymnasium comes with Minari
 
-    def shape_of(node: object) -> object:
-        if isinstance(node, gymnasium.spaces.Dict):
-            return {key: shape_of(part) for key, part in node.spaces.items()}
-        if isinstance(node, gymnasium.spaces.Tuple):
-            return tuple(shape_of(part) for part in node.spaces)
-        return node
-
-    return {key: _entry_shape(node) for key, node in leaves(shape_of(space)).items()}
-
-
-def _entry_shape(space: Any) -> Shape | None:  # noqa: ANN401 - a Gymnasium space
-    if space.shape is None or space.dtype is None or space.dtype.kind not in "biuf":
-        return None
-    return vector_shape(tuple(space.shape), space.dtype)
+    return space_shapes(space)

@@ -3,12 +3,11 @@
 A gripper moves above a table, with yaw and opening, and grasps one or two blocks. Thousands of
 copies step together on one core; a scripted player fills a data set in a second. It stands in for
 OGBench's cube environments in tests and in teaching. Importing this package registers
-`goalsets/TabletopSingle-v0` and `goalsets/TabletopDouble-v0` with Gymnasium.
+`goalsets/TabletopSingle-v0` and `goalsets/TabletopDouble-v0` with Gymnasium, where there is one.
 """
 
 from goalsets.envs.tabletop.behaviour import Recording, record_play
-from goalsets.envs.tabletop.env import ENV_IDS, HORIZONS, TabletopEnv, register_envs
-from goalsets.envs.tabletop.layout import TabletopError, tabletop_layout
+from goalsets.envs.tabletop.layout import ENV_IDS, HORIZONS, TabletopError, tabletop_layout
 from goalsets.envs.tabletop.oracle import Oracle
 from goalsets.envs.tabletop.render import render_state
 from goalsets.envs.tabletop.states import build_states, held_blocks
@@ -23,7 +22,13 @@ from goalsets.envs.tabletop.tasks import (
 )
 from goalsets.envs.tabletop.world import TabletopWorld
 
-register_envs()
+try:
+    from goalsets.envs.tabletop.env import TabletopEnv, register_envs
+except ModuleNotFoundError as error:  # layout, states and recordings do without Gymnasium
+    if error.name != "gymnasium":
+        raise
+else:
+    register_envs()
 
 __all__ = [
     "ENV_IDS",

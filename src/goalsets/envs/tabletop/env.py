@@ -15,6 +15,8 @@ from goalsets.envs.tabletop.layout import (
     CONTACT,
     EFF_POS,
     EFF_YAW,
+    ENV_IDS,
+    HORIZONS,
     JOINT_POS,
     JOINT_VEL,
     OPENING,
@@ -32,11 +34,6 @@ from goalsets.envs.tabletop.tasks import (
     start_tasks,
 )
 from goalsets.envs.tabletop.world import TabletopWorld
-
-ENV_IDS = {1: "goalsets/TabletopSingle-v0", 2: "goalsets/TabletopDouble-v0"}
-"""Gymnasium ids by the number of blocks."""
-HORIZONS = {1: 100, 2: 200}
-"""Longest episodes by the number of blocks."""
 
 
 class TabletopEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):

@@ -14,6 +14,10 @@ from goalsets.core import GoalsetsError, Group, StateLayout
 ACTION_DIM = 5
 """Relative x, y, z, yaw and opening, each in [-1, 1]."""
 MAX_BLOCKS = 2
+ENV_IDS = {1: "goalsets/TabletopSingle-v0", 2: "goalsets/TabletopDouble-v0"}
+"""Gymnasium ids by the number of blocks."""
+HORIZONS = {1: 100, 2: 200}
+"""Longest episodes by the number of blocks."""
 
 JOINT_POS = slice(0, 3)
 JOINT_VEL = slice(3, 6)

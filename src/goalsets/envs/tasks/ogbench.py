@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from goalsets.core import GoalsetsError, StateLayout
+from goalsets.core import StateLayout
+from goalsets.core.extras import MissingExtraError, check_installed
 from goalsets.envs import layouts
 from goalsets.envs.landscape import Terrain
 from goalsets.envs.ogbench.manipulation import ManipulationAdapter
@@ -23,16 +26,14 @@ if TYPE_CHECKING:
 class OGBenchTask(Task):
     """A task of OGBench, which registers its environments when it is imported."""
 
-    def make(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:  # noqa: ANN401 - Gymnasium's own
-        """Create the environment, or say why OGBench is not here."""
-        try:
-            import ogbench  # noqa: F401
-        except ImportError as error:
-            raise GoalsetsError(
-                f"this task needs OGBench, which cannot be imported ({error}). It has no release "
-                "for Python 3.13 and later: use Python 3.10 to 3.12."
-            ) from None
-        return super().make(**kwargs)
+    def require_libraries(self) -> None:
+        """Say what to install, or that it cannot be."""
+        if sys.version_info >= (3, 13) and find_spec("ogbench") is None:
+            raise MissingExtraError(
+                f"the environment of {self.name} needs OGBench, which has no release for Python "
+                "3.13 and later: use Python 3.10 to 3.12."
+            )
+        check_installed("ogbench", f"the environment of {self.name}")
 
     def make_drawn(self) -> gymnasium.Env[Any, Any]:
         """Create the environment: all of them can be drawn."""

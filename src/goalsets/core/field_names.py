@@ -1,0 +1,40 @@
+"""Names of groups, from what a log or an environment calls its fields and coordinates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from goalsets.core.flatten import FieldSpec
+from goalsets.core.group import RESERVED, Group
+
+
+def groups(fields: Sequence[FieldSpec]) -> Iterator[Group]:
+    """One group for each named coordinate, else one for each field."""
+    taken: list[str] = []
+    start = 0
+    for field in fields:
+        wanted = field.names or (field.name or "state",)
+        size = 1 if field.names else field.size
+        for position, text in enumerate(wanted):
+            name = _clean(text)
+            if name in taken and field.names and field.name:
+                name = _clean(f"{field.name}.{text}")
+            name = unique(name, taken)
+            taken.append(name)
+            yield Group(name, range(start + position, start + position + size))
+        start += field.size
+
+
+def unique(name: str, taken: Sequence[str]) -> str:
+    """The name, with a number after it if it is taken."""
+    candidates = (name, *(f"{name}_{number}" for number in range(2, len(taken) + 3)))
+    return next(candidate for candidate in candidates if candidate not in taken)
+
+
+def _clean(text: str) -> str:
+    """Make a name of the query language out of any text."""
+    name = re.sub(r"[^A-Za-z0-9_./]+", "_", text).strip("_") or "state"
+    if not re.match(r"[A-Za-z_]", name):
+        name = f"_{name}"
+    return f"{name}_" if name in RESERVED else name
