@@ -1,4 +1,8 @@
-"""The server: a session for each tab, up to a limit; a tab that closes makes room."""
+"""The server: a session for each tab, up to a limit; a tab that closes makes room.
+
+What a tab shows is the venue's: policies that act in simulators (`Simulators`), or recorded
+episodes (`goalsets.play.logs.venue`).
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,14 @@ import socket
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
 import viser
 
 from goalsets.core import GoalsetsError
 from goalsets.play.film import Filmer
 from goalsets.play.page import make_hand
-from goalsets.play.session import TabSession
+from goalsets.play.session import SimulatorSession, TabSession
 from goalsets.play.setup import Setup
 from goalsets.play.words import problem
 
@@ -35,11 +40,53 @@ class _Server(viser.ViserServer):
         return None
 
 
-class Playground:
-    """Serves a setup to browsers.
+class Venue(Protocol):
+    """What a playground has to show."""
+
+    def build(self, server: viser.ViserServer) -> None:
+        """Put what all tabs see into the server's scene."""
+        ...
+
+    def open(self, client: viser.ClientHandle, counting: ThreadPoolExecutor) -> TabSession:
+        """Begin a session in a tab; `counting` counts states in the data, for all sessions."""
+        ...
+
+    def close(self) -> None:
+        """Free what is held for all sessions."""
+        ...
+
+
+class Simulators:
+    """Policies that act in simulators.
 
     Args:
         setup: What is played.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        """Get ready to build scenes and to make films."""
+        self._setup = setup
+        self._hand = make_hand(setup)
+        self._filmer = Filmer(setup.task, [checkpoint.name for checkpoint in setup.checkpoints])
+
+    def build(self, server: viser.ViserServer) -> None:
+        """Put what stands still into the scene."""
+        self._hand.build(server)
+
+    def open(self, client: viser.ClientHandle, counting: ThreadPoolExecutor) -> SimulatorSession:
+        """Begin a session, with worlds of its own."""
+        return SimulatorSession(client, counting, self._setup, self._hand, self._filmer)
+
+    def close(self) -> None:
+        """Make no more films."""
+        self._filmer.close()
+
+
+class Playground:
+    """Serves a venue to browsers.
+
+    Args:
+        venue: What is shown.
         host: The address to listen on.
         port: The port; 0 takes any that is free.
         sessions: Tabs that may play at a time.
@@ -47,7 +94,7 @@ class Playground:
 
     def __init__(
         self,
-        setup: Setup,
+        venue: Venue,
         *,
         host: str = "127.0.0.1",
         port: int = 8080,
@@ -56,11 +103,8 @@ class Playground:
         """Listen; tabs that come from now on are served."""
         if sessions < 1:
             raise GoalsetsError(f"sessions must be 1 or more, got {sessions}.")
-        self._setup = setup
+        self._venue = venue
         self._limit = sessions
-        self._hand = make_hand(setup)
-        names = [checkpoint.name for checkpoint in setup.checkpoints]
-        self._filmer = Filmer(setup.task, names)
         self._counting = ThreadPoolExecutor(1, thread_name_prefix="count")
         self._lock = threading.Lock()
         self.sessions: dict[int, TabSession] = {}
@@ -74,7 +118,7 @@ class Playground:
             show_share_button=False,
             brand_color=_BRAND,
         )
-        self._hand.build(self._server)
+        venue.build(self._server)
         self._server.on_client_connect(self._come)
         self._server.on_client_disconnect(self._go)
 
@@ -92,7 +136,7 @@ class Playground:
             self._waiting.clear()
         for session in ending:
             session.close()
-        self._filmer.close()
+        self._venue.close()
         self._counting.shutdown(wait=False, cancel_futures=True)
         self._server.stop()
         for session in ending:
@@ -126,9 +170,7 @@ class Playground:
                 self._open(next_client)
 
     def _open(self, client: viser.ClientHandle) -> None:
-        self.sessions[client.client_id] = TabSession(
-            client, self._setup, self._hand, self._filmer, self._counting
-        )
+        self.sessions[client.client_id] = self._venue.open(client, self._counting)
         log.info("tab %d has come; %d play", client.client_id, len(self.sessions))
 
     def _full(self) -> str:

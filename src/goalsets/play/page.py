@@ -15,7 +15,7 @@ from goalsets.play.panels.question import QuestionPanel
 from goalsets.play.panels.run import RunPanel
 from goalsets.play.recording import Recording
 from goalsets.play.scene import BodyScene, Stagehand
-from goalsets.play.setup import Setup
+from goalsets.play.setup import Setup, Support
 from goalsets.play.show import Show
 from goalsets.play.words import heading, problem
 
@@ -107,10 +107,9 @@ class Page:
         """Show an error that belongs to no widget."""
         self._error.content = problem(why)
 
-    @property
-    def insight(self) -> InsightPanel:
-        """The panel that says how the question stands."""
-        return self._insight
+    def say_support(self, found: Support | None) -> None:
+        """Say what the data says of the question; None while that is being counted."""
+        self._insight.say_support(found)
 
     @property
     def episodes(self) -> EpisodePanel:

@@ -78,8 +78,7 @@ class Question:
         value = self.query.tolerances.get(name, group.tolerance)
         return None if value is None else in_slider_unit(group, value)
 
-    @staticmethod
-    def _askable(query: Query) -> Query:
+    def _askable(self, query: Query) -> Query:
         """Return a query under which states can be judged, or raise an error."""
         GoalSet(np.zeros(query.layout.dim, dtype=np.float32), query)
         return query

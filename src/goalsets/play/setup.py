@@ -112,7 +112,7 @@ def open_setup(
     _check_comparable(opened)
     task = dataclasses.replace(TASKS[first.config.task], layout=first.frame.layout)
     store = find_store_if_any(task.name, data)
-    names = _names(opened)
+    names = checkpoint_names(opened)
     checkpoints = []
     for run, name in zip(opened, names, strict=True):
         policy, progress = run.load(step)
@@ -138,7 +138,7 @@ def _check_comparable(runs: Sequence[Run]) -> None:
             )
 
 
-def _names(runs: Sequence[Run]) -> list[str]:
+def checkpoint_names(runs: Sequence[Run]) -> list[str]:
     """By directory, without the digits by which a sweep tells its runs apart, if that is enough."""
     names = [run.path.name for run in runs]
     for candidates in ([_DIGEST.sub("", name) for name in names], names):

@@ -1,0 +1,111 @@
+"""Goals and questions for logs.
+
+A goal is a state of the episode that is shown, any held-out state, or edited numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from goalsets.check.questions import make_question
+from goalsets.core import GoalsetsError, Query, StateLayout
+from goalsets.data.trajectories import Trajectories
+from goalsets.evaluate.conditions import Condition
+from goalsets.evaluate.goals import GoalError, GoalFinder, edit_goal
+from goalsets.play.goal import Goal
+from goalsets.play.question import Question
+from goalsets.play.world import Floats
+
+
+class LogQuestion(Question):
+    """A question on a page of logs: where a layout gives no tolerance, the data does.
+
+    Layouts that were proposed from a log may have none. They are taken from the data's deviations,
+    as `goalsets check` takes them.
+    """
+
+    def __init__(self, layout: StateLayout, text: str, std: Floats) -> None:
+        """Ask something to begin with; `std` `[D]` are the deviations of the data."""
+        self._std = std
+        self.note = ""
+        """What had to be assumed, for people."""
+        super().__init__(layout, text)
+
+    def _askable(self, query: Query) -> Query:
+        asked = make_question(query, self._std)
+        self.note = self.note if asked.query == query else asked.note
+        return super()._askable(asked.query)
+
+
+@dataclass(frozen=True, eq=False)
+class LogShelf:
+    """Where goals are taken from.
+
+    Held-out states are counted through all episodes, as `bank:17` of other commands counts them.
+    """
+
+    layout: StateLayout
+    data: Trajectories
+
+    def step(self, episode: int, step: int) -> Goal:
+        """The state at a step of an episode."""
+        states = self.data.episode(episode).observations
+        if not 0 <= step < len(states):
+            raise GoalError(f"episode {episode} has the steps 0 to {len(states) - 1}, got {step}.")
+        return self._goal(states[step], f"step {step} of episode {episode}")
+
+    def held_out(self, row: int) -> Goal:
+        """A held-out state by its number."""
+        state, _ = self._finder().find(f"bank:{row}")
+        episode, step = self.locate(row)
+        return self._goal(state, f"held-out state {row}: step {step} of episode {episode}")
+
+    def named(self, text: str) -> Goal:
+        """A held-out state as other commands name it: `bank:17`, `17`, or a condition."""
+        text = text.strip()
+        if text.isdecimal():
+            return self.held_out(int(text))
+        kind, colon, rest = text.partition(":")
+        wanted = rest.strip() if colon and kind.strip() == "bank" else text
+        if wanted.isdecimal():
+            return self.held_out(int(wanted))
+        if not wanted:
+            raise GoalError("name a held-out state, such as bank:17 or arm_pos.z > 0.1.")
+        held = np.flatnonzero(Condition.parse(wanted, self.layout).holds(self.data.observations))
+        if len(held) == 0:
+            raise GoalError(f"none of {self.data.num_states:,} states satisfies '{wanted}'.")
+        # The middle one: the first that satisfies a condition has only just come there.
+        return self.held_out(int(held[len(held) // 2]))
+
+    def draw(self, rng: np.random.Generator) -> Goal:
+        """Any held-out state."""
+        return self.held_out(int(rng.integers(self.data.num_states)))
+
+    def edit(self, goal: Goal, text: str) -> Goal:
+        """A goal with other numbers, such as `gripper=0; elbow=30deg`."""
+        edits = [piece.strip() for piece in text.split(";") if piece.strip()]
+        if not edits:
+            name = self.layout.groups[0].name if self.layout.groups else "[0]"
+            raise GoalsetsError(f"say what to set, such as {name}=0.")
+        state = edit_goal(goal.state, edits, self.layout)
+        apart = goal.state != state
+        typed = [g.name for g in self.layout.groups if apart[list(g.indices)].any()]
+        if any(apart[i] for i, owner in enumerate(self.layout.owners) if owner is None):
+            typed.append("rest")
+        return goal.changed(state, dict.fromkeys(typed, "typed"))
+
+    def locate(self, row: int) -> tuple[int, int]:
+        """The episode and the step of a held-out state."""
+        episode = int(np.searchsorted(self.data.offsets, row, side="right")) - 1
+        return episode, row - int(self.data.offsets[episode])
+
+    def _goal(self, state: Floats, source: str) -> Goal:
+        return Goal.whole(self.layout, np.asarray(state), source)
+
+    def _finder(self) -> GoalFinder:
+        def official(_: int) -> Floats:
+            raise GoalError("logs have no official goals: take a state of them.")
+
+        return GoalFinder(self.layout, (), official, 1, lambda: self.data.observations)

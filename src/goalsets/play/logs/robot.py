@@ -1,0 +1,208 @@
+"""A robot to draw: a MuJoCo model from MJCF or URDF, posed by recorded states."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from goalsets.core import GoalsetsError, StateLayout
+from goalsets.play.logs.joints import KINDS, Drive, Driven, Joint, map_joints, read_joints
+from goalsets.play.shapes import Body, bodies_of
+from goalsets.play.world import Floats
+
+_SUFFIXES = (".xml", ".mjcf", ".urdf")
+_PACKAGE = re.compile(r"package://([^\"'<>]+)")
+_COLLISIONS = 3
+"""The group of geoms that are not drawn."""
+_LEAST = 1e-6
+"""Mass and inertia of URDF's links that have none: nothing is simulated."""
+
+
+class ModelError(GoalsetsError):
+    """A model of a robot that cannot be read; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """A model, and how states move it."""
+
+    path: Path
+    model: Any
+    """MuJoCo's."""
+    driven: Driven
+    rest: NDArray[np.float64]
+    """`[Q]`, where joints are that no state moves."""
+    followers: tuple[tuple[int, int, NDArray[np.float64]], ...]
+    """Joints that the model ties to others: their address, that of the other, and the polynomial
+    of what the other has moved."""
+    bodies: tuple[Body, ...]
+    """What can be seen of it, each with the groups of the layout that move it."""
+
+    @classmethod
+    def load(
+        cls, path: Path, layout: StateLayout, states: Floats, joints: Sequence[str] = ()
+    ) -> Robot:
+        """Read a model, and find out which part of a state moves which joint.
+
+        Args:
+            path: MJCF (.xml) or URDF (.urdf).
+            layout: Of the states.
+            states: `[N, D]`, some recorded ones.
+            joints: What moves what, as `--joints` takes it; by name where nothing is said.
+        """
+        model = _compile(path)
+        driven = map_joints(_joints(model), layout, states, read_joints(joints))
+        rest = np.array(model.key_qpos[0] if model.nkey else model.qpos0)
+        bodies = _with_groups(model, bodies_of(model, layout), driven.drives)
+        return cls(path, model, driven, rest, _followers(model, driven), tuple(bodies))
+
+    def pose(self, state: Floats) -> Floats:
+        """The positions of all joints `[Q]` in a state `[D]`."""
+        pose = self.rest.copy()
+        for drive in self.driven.drives:
+            drive.put(state, pose)
+        for address, other, polynomial in self.followers:
+            moved = pose[other] - self.model.qpos0[other]
+            pose[address] = self.model.qpos0[address] + np.polyval(polynomial[::-1], moved)
+        return pose.astype(np.float32)
+
+    @property
+    def notes(self) -> list[str]:
+        """What somebody should know of how it is drawn."""
+        found = list(self.driven.notes)
+        tied = {address for address, _, _ in self.followers}
+        moved = {drive.joint.name for drive in self.driven.drives}
+        still = [
+            j.name for j in _joints(self.model) if j.name not in moved and j.address not in tied
+        ]
+        if still:
+            found.append(
+                f"no part of the state moves {', '.join(still)}: "
+                f"{'it stays' if len(still) == 1 else 'they stay'} at rest. --joints says what "
+                "moves a joint."
+            )
+        return found
+
+
+def _compile(path: Path) -> Any:  # noqa: ANN401 - MuJoCo's model
+    import mujoco
+
+    if path.suffix.lower() not in _SUFFIXES:
+        raise ModelError(f"a model is MJCF (.xml) or URDF (.urdf), got {path}.")
+    if not path.is_file():
+        raise ModelError(f"there is no model {path}.")
+    try:
+        if path.suffix.lower() == ".urdf":
+            return _from_urdf(path)
+        return mujoco.MjModel.from_xml_path(str(path))  # pyright: ignore[reportAttributeAccessIssue]
+    except (ValueError, OSError) as error:
+        raise ModelError(f"MuJoCo cannot read the model {path}: {error}") from None
+
+
+def _from_urdf(path: Path) -> Any:  # noqa: ANN401 - as above
+    """A URDF with what is made to be seen; where that cannot be read, with its collision shapes."""
+    import mujoco
+
+    text = _PACKAGE.sub(lambda found: str(_in_package(found[1], path)), path.read_text("utf-8"))
+
+    def compiled(visual: bool) -> Any:  # noqa: ANN401 - as above
+        spec: Any = mujoco.MjSpec.from_string(text)  # pyright: ignore[reportAttributeAccessIssue]
+        spec.compiler.discardvisual = not visual
+        spec.compiler.fusestatic = False
+        spec.compiler.boundmass = spec.compiler.boundinertia = _LEAST
+        spec.modelfiledir = str(path.parent.resolve())
+        spec.strippath = False
+        return spec.compile()
+
+    try:
+        model = compiled(visual=True)
+    except ValueError:  # such as meshes of a kind that MuJoCo does not read
+        return compiled(visual=False)
+    for body in range(model.nbody):
+        own = np.flatnonzero(model.geom_bodyid == body)
+        seen = own[(model.geom_contype[own] == 0) & (model.geom_conaffinity[own] == 0)]
+        if len(seen):
+            model.geom_group[np.setdiff1d(own, seen)] = _COLLISIONS
+    return model
+
+
+def _in_package(inside: str, path: Path) -> Path:
+    """Where a `package://` address leads: below the nearest directory that has it."""
+    package, _, rest = inside.partition("/")
+    for parent in path.resolve().parents:
+        for candidate in (parent / package / rest, parent / rest):
+            if candidate.is_file():
+                return candidate
+    raise ModelError(
+        f"{path} refers to package://{inside}, which is in none of the directories above it."
+    )
+
+
+def _joints(model: Any) -> list[Joint]:  # noqa: ANN401 - as above
+    found: list[Joint] = []
+    for index in range(model.njnt):
+        name, body = model.joint(index).name, int(model.jnt_bodyid[index])
+        limits = None
+        if model.jnt_limited[index]:
+            low, high = (float(limit) for limit in model.jnt_range[index])
+            limits = low, high
+        found.append(
+            Joint(
+                name or f"joint {index}",
+                model.body(body).name,
+                KINDS[int(model.jnt_type[index])],
+                int(model.jnt_qposadr[index]),
+                limits,
+            )
+        )
+    return found
+
+
+def _followers(
+    model: Any,  # noqa: ANN401 - as above
+    driven: Driven,
+) -> tuple[tuple[int, int, NDArray[np.float64]], ...]:
+    """Joints that equalities of the model tie to others, where the state does not say better."""
+    import mujoco
+
+    equality: Any = mujoco.mjtEq.mjEQ_JOINT  # pyright: ignore[reportAttributeAccessIssue]
+    moved = {drive.joint.address for drive in driven.drives}
+    found = []
+    for index in range(model.neq):
+        one, other = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
+        if model.eq_type[index] != equality or other < 0:
+            continue
+        address, leads = int(model.jnt_qposadr[one]), int(model.jnt_qposadr[other])
+        polynomial = np.array(model.eq_data[index, :5], np.float64)
+        if address in moved and leads not in moved and polynomial[1]:
+            # The tie is said the other way round; a line can be turned.
+            address, leads = leads, address
+            slope = 1.0 / polynomial[1]
+            polynomial = np.array([-polynomial[0] * slope, slope, 0.0, 0.0, 0.0])
+        if address not in moved:
+            found.append((address, leads, polynomial))
+    return tuple(found)
+
+
+def _with_groups(
+    model: Any,  # noqa: ANN401 - as above
+    bodies: Sequence[Body],
+    drives: Sequence[Drive],
+) -> list[Body]:
+    """Bodies with the groups that move their own joints; others show what their parent does."""
+    own: dict[int, set[str]] = {}
+    for drive in drives:
+        index = int(model.jnt_bodyid[list(model.jnt_qposadr).index(drive.joint.address)])
+        own.setdefault(index, set()).add(drive.group)
+    shown: list[frozenset[str]] = []
+    for index in range(model.nbody):  # parents come before their children
+        parent = shown[int(model.body_parentid[index])] if index else frozenset[str]()
+        shown.append(frozenset(own[index]) if index in own else parent)
+    return [dataclasses.replace(body, groups=shown[body.index]) for body in bodies]

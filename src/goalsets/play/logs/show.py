@@ -1,0 +1,163 @@
+"""A show of logs: all that one tab is about, without the tab.
+
+An episode and a step in it, a goal, a question, a clock, and what the policies say along the
+episode. All of it belongs to one thread.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from goalsets.core import Episode, GoalSet, GoalsetsError
+from goalsets.play.goal import Goal
+from goalsets.play.logs.along import Along, look_along
+from goalsets.play.logs.goals import LogQuestion
+from goalsets.play.logs.setup import LogSetup
+from goalsets.play.world import Floats
+
+_UNKNOWN_RATE = 20.0
+"""Steps a second that are shown where the store does not know its rate."""
+_SLICE = 1 / 30
+"""Seconds between two looks at the page, at full speed."""
+
+
+class LogShow:
+    """Shows recorded episodes as it is told.
+
+    Args:
+        setup: What is shared with other shows.
+    """
+
+    def __init__(self, setup: LogSetup) -> None:
+        """Show the first episode, with its own end as the goal."""
+        self.setup = setup
+        self.question = LogQuestion(setup.layout, setup.first_question, setup.std)
+        self.episode_number = 0
+        self.step = 0
+        self.playing = False
+        self.speed = 1.0
+        self.number = 0
+        """How often another episode was chosen."""
+        self.goal_step: int | None = None
+        """The step of this episode that the goal is the state of; None for one from elsewhere."""
+        self._episode = setup.data.episode(0)
+        self._rng = np.random.default_rng(0)
+        self._due = 0.0
+        self.goal: Goal
+        self.along: Along
+        self.take_end()
+
+    @property
+    def episode(self) -> Episode:
+        """What is shown."""
+        return self._episode
+
+    @property
+    def last(self) -> int:
+        """The last step of the episode."""
+        return len(self._episode)
+
+    @property
+    def state(self) -> Floats:
+        """`[D]`, at the present step."""
+        return np.asarray(self._episode.observations[self.step])
+
+    @property
+    def goals(self) -> GoalSet:
+        """The goal set: goal and question together."""
+        return GoalSet(self.goal.state, self.question.query)
+
+    @property
+    def met(self) -> frozenset[str]:
+        """The names of the requirements that hold at the present step."""
+        return frozenset(term.name for term in self.along.terms if bool(term.met[self.step]))
+
+    # --- What is asked ------------------------------------------------------------------------
+
+    def ask(self) -> None:
+        """Ask the present question along the episode."""
+        policies = [checkpoint.policy for checkpoint in self.setup.checkpoints]
+        self.along = look_along(self._episode, self.goals, policies, self.setup.std, self.goal_step)
+
+    def take_end(self) -> None:
+        """Take the last state of this episode as the goal."""
+        self.take_step(self.last)
+
+    def take_step(self, step: int) -> None:
+        """Take the state at a step of this episode as the goal."""
+        self._set_goal(self.setup.shelf.step(self.episode_number, step), step)
+
+    def take_held_out(self, text: str) -> None:
+        """Take a held-out state by its number or by a condition."""
+        self._set_goal(self.setup.shelf.named(text), None)
+
+    def take_another(self) -> None:
+        """Take any held-out state."""
+        self._set_goal(self.setup.shelf.draw(self._rng), None)
+
+    def edit_goal(self, text: str) -> None:
+        """Change numbers of the goal."""
+        self._set_goal(self.setup.shelf.edit(self.goal, text), None)
+
+    def _set_goal(self, goal: Goal, step: int | None) -> None:
+        self.goal, self.goal_step = goal, step
+        self.ask()
+
+    # --- Time ---------------------------------------------------------------------------------
+
+    def choose(self, episode: int) -> None:
+        """Show another episode, from its start; a goal of the old one gives way to its end."""
+        if not 0 <= episode < self.setup.data.num_episodes:
+            raise GoalsetsError(
+                f"there are {self.setup.data.num_episodes} episodes, counted from 0: {episode}."
+            )
+        self._episode = self.setup.data.episode(episode)
+        self.episode_number, self.step = episode, 0
+        self.number += 1
+        if self.goal_step is None:
+            self.ask()
+        else:
+            self.take_end()
+
+    def seek(self, step: int) -> None:
+        """Go to a step."""
+        self.step = min(max(0, step), self.last)
+
+    def play(self) -> None:
+        """Let time pass; from the start where it was over."""
+        if self.step >= self.last:
+            self.step = 0
+        self.playing = True
+        self._due = time.perf_counter()
+
+    def pause(self) -> None:
+        """Let time stand."""
+        self.playing = False
+
+    @property
+    def wait(self) -> float | None:
+        """Seconds until the next step is due; None while time stands."""
+        return max(0.0, self._due - time.perf_counter()) if self.playing else None
+
+    @property
+    def _interval(self) -> float:
+        if math.isinf(self.speed):
+            return 0.0
+        return 1.0 / ((self.setup.rate or _UNKNOWN_RATE) * self.speed)
+
+    def advance(self) -> None:
+        """Show the step that is due by now. Steps that nobody could see are passed over."""
+        now = time.perf_counter()
+        if not self.playing or now < self._due:
+            return
+        interval = self._interval
+        late = 1 if interval == 0 else 1 + int((now - self._due) / interval)
+        self.step = min(self.step + late, self.last)
+        self._due = max(self._due + late * interval, now + (_SLICE if interval == 0 else 0.0))
+        self.playing = self.step < self.last
+
+    def close(self) -> None:
+        """Nothing is held."""
