@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import sys
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -40,6 +41,8 @@ class OGBenchTask(Task):
         self.require_libraries()
         import ogbench  # noqa: F401 - registers the environments
 
+        # OGBench makes its action space anew, from float64, whenever somebody looks at it.
+        warnings.filterwarnings("ignore", ".*precision lowered by casting", UserWarning)
         return super().make(**kwargs)
 
     def make_drawn(self) -> gymnasium.Env[Any, Any]:
