@@ -22,6 +22,10 @@ from goalsets.envs.task import TASKS, Scene, Shows, Task
 if TYPE_CHECKING:
     import gymnasium
 
+# OGBench makes its action space anew, from float64, whenever somebody looks at it. Gymnasium warns
+# each time, also long after the environment was opened.
+warnings.filterwarnings("ignore", ".*precision lowered by casting", UserWarning)
+
 
 @dataclass(frozen=True)
 class OGBenchTask(Task):
@@ -41,8 +45,6 @@ class OGBenchTask(Task):
         self.require_libraries()
         import ogbench  # noqa: F401 - registers the environments
 
-        # OGBench makes its action space anew, from float64, whenever somebody looks at it.
-        warnings.filterwarnings("ignore", ".*precision lowered by casting", UserWarning)
         return super().make(**kwargs)
 
     def make_drawn(self) -> gymnasium.Env[Any, Any]:
