@@ -86,10 +86,10 @@ def test_a_policy_that_does_what_it_is_asked_gets_there(task_id: int) -> None:
 
 def test_what_was_lost_is_planned_for_again() -> None:
     whole = episode(2)[0]
-    chain, _, result = episode(2, drop=whole.asked[0].last + 2)
+    chain, _, result = episode(2, drop=whole.asked[1].last - 2)
     assert result.success
     assert chain.plans > 1
-    assert not all(step.done for step in chain.asked)
+    assert len(chain.asked) > len(whole.asked)
 
 
 BLIND = """

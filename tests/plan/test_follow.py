@@ -100,11 +100,40 @@ def test_a_part_that_is_lost_is_asked_for_again(world):
     done[list(step.goals.query.indices)] = step.goals.reference[list(step.goals.query.indices)]
     follower.question(following, done)
     assert (following.at, following.plans) == (1, 1)
+    moving = done.copy()
+    due = following.step.goals
+    moving[due.query.indices[0]] -= 0.5  # what is due moves: the first part is in no hand
+    follower.question(following, moving)
+    lost = first.copy()
+    lost[list(due.query.indices)] = moving[list(due.query.indices)]
     for _ in range(6):
-        follower.question(following, first)
+        follower.question(following, lost)
     assert following.plans == 2
     assert following.at == 0
     assert len(following.plan.steps) == 2
+
+
+def test_a_part_that_the_hand_takes_along_is_asked_for_again_at_once(world):
+    first, goal = world.start(2, 0)
+    follower = Follower(table_planner())
+    following = follower.begin(first, GoalSet(goal, TASKS[TASK].query))
+    step = following.plan.steps[0]
+    columns = list(step.goals.query.indices)
+    done = first.copy()
+    done[columns] = step.goals.reference[columns]
+    follower.question(following, done)
+    assert following.at == 1
+    carried = done.copy()
+    carried[columns] += 1.0
+    _, mask = follower.question(following, carried)
+    assert (following.at, following.plans, following.returns) == (0, 1, 1)
+    assert np.flatnonzero(mask).tolist() == sorted(columns)
+    for _ in range(200):  # a hand that never lets go: the plan goes on all the same
+        follower.question(following, done)
+        follower.question(following, carried)
+        if following.plans > 1:
+            break
+    assert following.plans > 1 or following.returns == 20
 
 
 def test_a_question_that_takes_much_longer_than_its_price_is_given_up_for_another_way(world):

@@ -32,6 +32,8 @@ _LINGER, _DETOUR = 30, 25
 """A road on which it comes no nearer for so many steps is left for so many."""
 _TRIED = 150.0
 """What a move costs more after it did not work out."""
+_RETURNS = 20
+"""How often in a plan the step before is asked again, because the hand took its part along."""
 
 
 @dataclass
@@ -46,6 +48,10 @@ class Following:
     """Steps since it was asked first."""
     held: int = 0
     """Steps for which it has held."""
+    before: Step | None = None
+    """The step that was done just before, until what is due begins to move."""
+    returns: int = 0
+    """How often this plan went back to the step before."""
     plans: int = 1
     """How many plans were made."""
     penalties: Penalties = field(default_factory=Penalties)
@@ -94,6 +100,9 @@ class Follower:
 
     def question(self, following: Following, state: Floats) -> tuple[Floats, Flags]:
         """The reference `[D]` and the mask `[D]` to ask for in a state `[D]`; moves the plan on."""
+        if following.before is not None and self._takes_along(following, following.before, state):
+            following.at, following.returns = following.at - 1, following.returns + 1
+            self._enter(following, state)
         step = following.step
         if step is not None:
             holds = step.holds(state)
@@ -148,10 +157,30 @@ class Follower:
         self._enter(following, state)
 
     def _arrived(self, following: Following, state: Floats) -> None:
+        done = following.step
         following.at += 1
         self._enter(following, state)
         if self._lost(following, state):
             self._replan(following, state)
+        else:
+            following.before = done
+
+    def _takes_along(self, following: Following, before: Step, state: Floats) -> bool:
+        """Whether the part of the step before leaves its place, while what is due has not moved.
+
+        A policy may hold on to a thing that has arrived: it was never taught to let go. Asked for
+        the next thing, it carries the first one there. So it is asked for the first one again until
+        it has let go of it.
+        """
+        step = following.step
+        if step is None or following.returns >= _RETURNS:
+            return False
+        columns, tolerances, owners = self._watched
+        moved = np.abs(state[columns] - following.entered[columns]) > tolerances
+        if any(owners[place].name in step.parts for place in np.flatnonzero(moved)):
+            following.before = None
+            return False
+        return not before.holds(state)
 
     def _is_surprised(self, following: Following, step: Step, state: Floats) -> bool:
         """Whether something changed, since a step was begun, that it should not change.
@@ -209,12 +238,12 @@ class Follower:
         plan = self.planner.plan(state, following.goals, following.penalties, self._distance)
         following.plans += 1
         if plan.found or not following.plan.found:
-            following.plan, following.at = plan, 0
+            following.plan, following.at, following.returns = plan, 0, 0
         self._enter(following, state)
 
     def _enter(self, following: Following, state: Floats) -> Following:
         """Begin a step."""
-        following.waited = following.held = 0
+        following.waited, following.held, following.before = 0, 0, None
         following.entered, following.looked = np.array(state, np.float32), _NOTHING
         following.way = following.place = None
         following.nearest, following.lingered = np.inf, 0
