@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from goalsets.core import Group, StateLayout
+from goalsets.core import Group, StateLayout, print_indices
 from goalsets.core.group import RESERVED
 from goalsets.data.flatten import FieldSpec
+
+# A lone `_m` may mean many things; in brackets it is a unit.
+_UNIT = re.compile(r"_(?P<unit>deg|rad|mm|cm)$|[\[(](?P<bracketed>deg|rad|mm|cm|m)[\])]$")
 
 
 def groups(fields: Sequence[FieldSpec]) -> Iterator[Group]:
@@ -23,8 +26,23 @@ def groups(fields: Sequence[FieldSpec]) -> Iterator[Group]:
                 name = _clean(f"{field.name}.{text}")
             name = _unique(name, taken)
             taken.append(name)
-            yield Group(name, range(start + position, start + position + size))
+            indices = range(start + position, start + position + size)
+            yield Group(name, indices, unit=_unit(text))
         start += field.size
+
+
+def aliases(fields: Sequence[FieldSpec], made: Sequence[Group]) -> dict[str, str]:
+    """The name of a field stands for all its coordinates, where each of them is a group."""
+    found: dict[str, str] = {}
+    taken = [group.name for group in made]
+    start = 0
+    for field in fields:
+        name = _clean(field.name)
+        if len(field.names) > 1 and field.name and name not in (*taken, *found):
+            # By number: so it still holds when groups are renamed or joined.
+            found[name] = print_indices(range(start, start + field.size))
+        start += field.size
+    return found
 
 
 def for_part(layout: StateLayout, kind: str, indices: range) -> str:
@@ -34,6 +52,12 @@ def for_part(layout: StateLayout, kind: str, indices: range) -> str:
     if len(owners) == len(first.indices) and set(first.indices) == set(indices):
         return first.name
     return _unique(f"{first.name}_{kind.replace('-', '')}_{indices.start}", list(layout.by_name))
+
+
+def _unit(text: str) -> str:
+    """The unit that a name ends with, such as `elbow_deg` or `x [mm]`; empty if there is none."""
+    found = _UNIT.search(text)
+    return found["unit"] or found["bracketed"] if found else ""
 
 
 def _clean(text: str) -> str:
