@@ -10,6 +10,7 @@ import pytest
 
 from goalsets.core import Episode
 from goalsets.data.store import Store
+from goalsets.data.tolerances import UsualTolerances
 from goalsets.data.writer import write_store
 from goalsets.envs.tabletop import record_play
 from goalsets.envs.tasks import TASKS
@@ -19,6 +20,8 @@ from goalsets.train.session import Pace, train
 
 TASK = "tabletop-single-v0"
 LAYOUT = TASKS[TASK].layout
+USUAL = UsualTolerances(np.zeros((1, LAYOUT.dim)))
+"""Never asked for: all groups of this layout have tolerances."""
 
 
 def episodes(count: int, seed: int) -> list[Episode]:

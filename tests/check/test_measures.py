@@ -19,6 +19,7 @@ from goalsets.check.support import Reach, Supporter
 from goalsets.core import Episode
 from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
+from goalsets.data.tolerances import UsualTolerances
 from goalsets.data.trajectories import Trajectories
 from goalsets.relabel.units import Rule
 
@@ -28,6 +29,7 @@ LAYOUT = StateLayout(
     name="line",
 )
 STD = np.ones(2, np.float32)
+USUAL = UsualTolerances(STD[None])
 
 
 def walk(*places: float, lock: float = 0.0) -> Episode:
@@ -36,7 +38,7 @@ def walk(*places: float, lock: float = 0.0) -> Episode:
 
 
 def question(text: str = "place", **fields: Any) -> Question:
-    return make_question(Query.parse(text, LAYOUT), STD, **fields)
+    return make_question(Query.parse(text, LAYOUT), USUAL, **fields)
 
 
 class Stub:
@@ -89,9 +91,13 @@ def test_a_condition_on_references_holds() -> None:
 
 def test_a_missing_tolerance_is_taken_from_the_data_and_said() -> None:
     loose = StateLayout(1, (Group("place", (0,)),), name="loose")
-    made = make_question(Query.parse("place", loose), np.array([2.0], np.float32))
-    assert made.query.terms[0].tolerance == pytest.approx(2.0 * np.sqrt(0.02))
-    assert "No tolerance is known for place: 0.283 was taken" in made.note
+    usual = UsualTolerances(np.linspace(0, 100, 1001)[:, None])
+    made = make_question(Query.parse("place", loose), usual)
+    assert made.query.terms[0].tolerance == 4.9
+    said = (
+        "No tolerance is known for place: 4.9 was taken, 5% of the range of 98% of its values, 98."
+    )
+    assert made.note == said
 
 
 # --- Support --------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from goalsets.play.setup import open_setup
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import Run
 from goalsets.train.session import train
-from tests.check.conftest import LAYOUT, episodes, make_store
+from tests.check.conftest import LAYOUT, USUAL, episodes, make_store
 
 pytestmark = pytest.mark.full
 
@@ -33,9 +33,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture(scope="module")
 def found(with_distance: Run, small: Store) -> Check:
-    std = with_distance.frame.normaliser.state_std
     texts = ("eff_pos", "block0_pos", "eff_pos & block0_pos", "block0_pos:0.01")
-    questions = [make_question(Query.parse(text, LAYOUT), std, text) for text in texts]
+    questions = [make_question(Query.parse(text, LAYOUT), USUAL, text) for text in texts]
     return check_run(with_distance, small, questions, rate=20.0)
 
 
@@ -97,9 +96,8 @@ def test_the_numbers_are_json_that_any_reader_takes(found: Check, tmp_path: Path
 
 
 def test_pairs_make_a_matrix_and_other_questions_none(untrained: Run, small: Store) -> None:
-    std = untrained.frame.normaliser.state_std
     texts = ("eff_pos", "eff_yaw", "eff_pos & eff_yaw")
-    asked = [make_question(Query.parse(text, LAYOUT), std, text) for text in texts]
+    asked = [make_question(Query.parse(text, LAYOUT), USUAL, text) for text in texts]
     rows = matrix(check_run(untrained, small, asked))
     assert rows is not None
     assert [(name, [q.name if q else None for q in row]) for name, row in rows] == [
@@ -155,11 +153,11 @@ def test_a_suite_gives_questions(tmp_path: Path, untrained: Run) -> None:
         "predicates:\n  high: {query: block0_pos, where: block0_pos.z >= 0.6}\n"
         "  hand: {query: eff_pos, tolerances: {eff_pos: 2cm}}\n"
     )
-    high, hand = suite_questions(path, LAYOUT, untrained.frame.normaliser.state_std)
+    high, hand = suite_questions(path, LAYOUT, USUAL)
     assert (high.name, high.where is not None) == ("high", True)
     assert hand.query.terms[0].tolerance == LAYOUT.group("eff_pos").tolerance_from(2, "cm")
     with pytest.raises(SuiteError, match="cannot read the suite"):
-        suite_questions(tmp_path / "none.json", LAYOUT, untrained.frame.normaliser.state_std)
+        suite_questions(tmp_path / "none.json", LAYOUT, USUAL)
 
 
 # --- Without an environment -----------------------------------------------------------------

@@ -14,7 +14,7 @@ from goalsets.core import Episode
 from goalsets.data.store import Store
 from goalsets.data.writer import write_store
 from goalsets.runs.run import Run
-from tests.check.conftest import LAYOUT, episodes, make_run, make_store
+from tests.check.conftest import LAYOUT, USUAL, episodes, make_run, make_store
 
 pytestmark = pytest.mark.full
 
@@ -22,8 +22,7 @@ QUESTIONS = ("block0_pos", "eff_pos & eff_yaw")
 
 
 def ask(run: Run, *texts: str, goals: np.ndarray | None = None) -> list[Question]:
-    std = run.frame.normaliser.state_std
-    return [make_question(Query.parse(text, LAYOUT), std, goals=goals) for text in texts]
+    return [make_question(Query.parse(text, LAYOUT), USUAL, goals=goals) for text in texts]
 
 
 def check(run: Run, store: Store, *texts: str) -> tuple[Checked, ...]:

@@ -10,6 +10,7 @@ import pytest
 
 from goalsets import Episode, Group, StateLayout
 from goalsets.cli import main
+from goalsets.data.bounds import Limits
 from goalsets.data.inspect import Inspection, inspect_store, measure, write_page
 from goalsets.data.writer import StoreWriter, write_store
 
@@ -93,7 +94,6 @@ def changed(episode: int, **changes: object) -> Episode:
 SUSPECTS = {
     "1 values of states are not finite, in episodes 2.": changed(2, s0=np.nan),
     "1 values of actions are not finite, in episodes 2.": changed(2, actions=np.inf),
-    "actions leave [-1, 1] in components 1: they span": changed(2, actions=3.0),
     "1 episodes are copies of others: 2 = 0.": walk(0),
     "1 episodes are far shorter than the others: 2.": walk(2, length=1),
     "the norm is not 1 in heading (": changed(2, s3=5.0),
@@ -105,6 +105,35 @@ def test_suspects(tmp_path: Path, message: str, episode: Episode) -> None:
     with np.errstate(invalid="ignore"):
         seen = look(tmp_path, [walk(0), walk(1), episode, walk(3), walk(4)])
     assert any(message in text for text in seen.suspects), seen.suspects
+
+
+def test_bounds_of_actions_are_shown_and_watched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ones = np.ones(2, np.float32)
+    episodes = [walk(0), changed(1, actions=3.0)]
+    write_store(tmp_path / "s", episodes, layout=LAYOUT, limits=Limits((-ones, ones)))
+    main(["data", "inspect", str(tmp_path / "s")])
+    out = capsys.readouterr().out
+    assert "  actions of 2 components within -1 to 1, from the action space\n" in out
+    assert (
+        "suspicious: 1.25% of actions leave their bounds, in components 1: they reach from 3 to 3."
+        in out
+    )
+    write_store(tmp_path / "s", [switched(e) for e in episodes], layout=LAYOUT)
+    main(["data", "inspect", str(tmp_path / "s")])
+    out, page = capsys.readouterr().out, (tmp_path / "s.html").read_text()
+    for text in (out, page):
+        assert "from the data and a tenth of its range more at either end" in text
+        assert "action 1 has two values, 0 and 1: a switch?" in text
+    assert "leave their bounds" not in out
+    assert "<td>1</td><td>0</td><td>1</td>" in page
+
+
+def switched(episode: Episode) -> Episode:
+    actions = episode.actions.copy()
+    actions[:, 1] = actions[:, 1] > 0
+    return Episode(episode.observations, actions)
 
 
 def test_notices_of_the_import_are_kept(tmp_path: Path) -> None:

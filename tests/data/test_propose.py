@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from goalsets.core import GoalsetsError, read_layout
+from goalsets.core import GoalsetsError, Query, read_layout
 from goalsets.core.grammar import NAME_PATTERN
 from goalsets.data.flatten import FieldSpec
 from goalsets.data.propose import propose_layout
@@ -37,7 +37,7 @@ def one_hot(rng, size, rows=ROWS):
 
 
 def found(proposal):
-    return {(o.kind, o.indices) for o in proposal.offers if o.kind != "tolerance"}
+    return {(o.kind, o.indices) for o in proposal.offers}
 
 
 def propose(*parts, fields=None):
@@ -86,7 +86,7 @@ def test_offers_are_what_the_data_show_and_the_layout_assumes_none_of_them(rng):
         ("discrete", (14,)),
     }
     (group,) = proposal.layout.groups
-    assert (group.metric, group.tolerance) == ("euclidean", None)
+    assert (group.metric, group.tolerance) == ("euclidean", pytest.approx(0.24, abs=0.03))
     evidence = {o.kind: o.evidence for o in proposal.offers}
     assert evidence["quaternion"] == "norm within 0.001 of 1 in 100% of 500 rows"
     assert evidence["one-hot"] == "one of them is 1 in each of 500 rows"
@@ -144,10 +144,49 @@ def test_rows_with_gaps_are_passed_over_and_a_few_bad_rows_forgiven(rng):
 def test_tolerances_are_a_share_of_the_range_without_outliers(rng):
     values = rng.uniform(-1, 1, (10_000, 2)) * [1, 10]
     values[0] = 1e6
-    (offer,) = propose_layout([FieldSpec("pos", 2)], values).offers
-    assert offer.kind == "tolerance"
-    assert offer.group.tolerance == pytest.approx(0.05 * 19.6, rel=0.02)
-    assert "5% of the range of 98% of its values" in offer.evidence
+    proposal = propose_layout([FieldSpec("pos", 2)], values)
+    assert proposal.offers == ()
+    assert proposal.layout.group("pos").tolerance == pytest.approx(0.05 * 19.6, rel=0.02)
+    assert proposal.tolerances["pos"].startswith("5% of the range of 98% of its values, 19.")
+
+
+def test_every_group_has_a_tolerance(rng):
+    """Also one that hardly ever moves, or never."""
+    rare, still = np.zeros((ROWS, 1)), np.full((ROWS, 1), 4.0)
+    rare[0] = 10.0
+    fields = [FieldSpec(name, 1) for name in ("rare", "still", "zero")]
+    proposal = propose(rare, still, np.zeros((ROWS, 1)), fields=fields)
+    assert [group.tolerance for group in proposal.layout.groups] == [0.5, 0.2, 0.05]
+    assert proposal.tolerances == {
+        "rare": "5% of its range, 10",
+        "still": "it never changes: 5% of 4",
+        "zero": "it never changes: 5% of 1",
+    }
+
+
+def test_angles_and_rotations_are_offered_with_a_tolerance(rng):
+    proposal = propose(angle(rng), quaternion(rng), fields=[FieldSpec("a", 2), FieldSpec("q", 4)])
+    layout = proposal.adopt(*proposal.offers)
+    assert layout.group("a").say(layout.group("a").tolerance) == "9 deg"
+    assert layout.group("q").say(layout.group("q").tolerance) == "9 deg"
+
+
+def test_the_name_of_a_field_stands_for_all_its_coordinates(rng):
+    fields = [FieldSpec("speed", 2), FieldSpec("arm.state", 3, ("pan", "lift", "grip"))]
+    proposal = propose(rng.normal(size=(ROWS, 5)), fields=fields)
+    assert proposal.layout.aliases == {"arm.state": "[2:5]"}
+    query = Query.parse("arm.state", proposal.layout)
+    assert str(query) == "pan & lift & grip"
+    assert all(term.tolerance for term in query.terms)
+    same = [FieldSpec("pan", 2, ("pan", "lift")), FieldSpec("", 3, ("a", "b", "c"))]
+    assert propose(rng.normal(size=(ROWS, 5)), fields=same).layout.aliases == {}
+
+
+def test_units_that_names_end_with_are_taken(rng):
+    names = ("elbow_deg", "x [mm]", "lift (m)", "arm_m", "degrees", "wrist_rad")
+    layout = propose(rng.normal(size=(ROWS, 6)), fields=[FieldSpec("", 6, names)]).layout
+    assert [group.unit for group in layout.groups] == ["deg", "mm", "m", "", "", "rad"]
+    assert Query.parse("elbow_deg:5deg & x_mm:1cm", layout).terms[1].tolerance == 10.0
 
 
 def test_offers_can_be_adopted_together(rng):
@@ -160,8 +199,7 @@ def test_offers_can_be_adopted_together(rng):
         "state_onehot_5": ("exact", (5, 6)),
     }
     assert layout.owners[4] is None
-    assert layout.group("state").tolerance is not None
-    assert proposal.layout.group("state").tolerance is None
+    assert layout.group("state").tolerance == proposal.layout.group("state").tolerance
 
 
 def test_named_coordinates_join_in_a_group_of_their_own(rng):
@@ -172,7 +210,8 @@ def test_named_coordinates_join_in_a_group_of_their_own(rng):
 
 
 def test_the_file_reads_back_and_its_comments_are_the_way_to_adopt(rng, tmp_path):
-    fields = [FieldSpec("on", 3), FieldSpec("yaw", 2), FieldSpec("", 4), FieldSpec("still", 1)]
+    on = FieldSpec("on", 3, ("x", "y", "no"))
+    fields = [on, FieldSpec("yaw", 2), FieldSpec("", 4), FieldSpec("still", 1)]
     proposal = propose(
         rng.normal(size=(ROWS, 3)),
         angle(rng),
@@ -184,7 +223,7 @@ def test_the_file_reads_back_and_its_comments_are_the_way_to_adopt(rng, tmp_path
     path = tmp_path / "layout.yaml"
     path.write_text(proposal.to_yaml())
     assert read_layout(path) == proposal.layout
-    assert {o.kind for o in proposal.offers} == {"angle", "one-hot", "constant", "tolerance"}
+    assert {o.kind for o in proposal.offers} == {"angle", "one-hot", "constant"}
     for offer in proposal.offers:
         gone, new = proposal.yaml_lines(offer)
         assert all(f"  # {line}" in proposal.to_yaml() for line in new)

@@ -20,6 +20,7 @@ from safetensors.torch import load_file
 
 import goalsets
 from goalsets import GoalsetsError
+from goalsets.data.horizon import usual_horizon
 from goalsets.data.store import Store
 from goalsets.data.writer import write_store
 from goalsets.envs.tabletop import record_play, tabletop_layout
@@ -113,8 +114,8 @@ def test_a_store_of_ones_own_needs_no_task(store: Store, tmp_path: Path) -> None
     config = small(task=str(store.path), horizon=20)
     run = train(config, store, tmp_path / "run")
     assert run.frame.horizon == 20
-    with pytest.raises(GoalsetsError, match="needs --horizon"):
-        train(small(task=str(store.path)), store, tmp_path / "other")
+    usual = train(small(task=str(store.path)), store, tmp_path / "other")
+    assert usual.frame.horizon == usual_horizon(store.train, run.frame.layout)
 
 
 # --- Continuing ---

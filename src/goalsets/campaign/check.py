@@ -22,6 +22,8 @@ from goalsets.check import Checked, Question, check_run, make_question
 from goalsets.check.verdict import WORDS
 from goalsets.collect.find import find_store
 from goalsets.core import Query
+from goalsets.data.store import Store
+from goalsets.data.tolerances import UsualTolerances
 from goalsets.evaluate.suites import SuiteError, shipped_description
 from goalsets.runs.run import Run, is_planned
 
@@ -78,7 +80,7 @@ def evaluated(run: Run) -> dict[int, dict[str, Mapping[str, Any]]]:
 def check(run: Run, step: int, wanted: Mapping[str, Mapping[str, Any]]) -> Iterator[Row]:
     """Check the questions that a simulator was asked, and put both answers side by side."""
     store = find_store(run.config.task)
-    found = check_run(run, store, list(_questions(run, wanted)), step=step)
+    found = check_run(run, store, list(_questions(run, store, wanted)), step=step)
     for checked in found.questions:
         told = wanted[checked.name]
         yield {
@@ -111,9 +113,11 @@ def measured(checked: Checked) -> Row:
     }
 
 
-def _questions(run: Run, wanted: Mapping[str, Mapping[str, Any]]) -> Iterator[Question]:
+def _questions(
+    run: Run, store: Store, wanted: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Question]:
     """The same questions, with the suite's conditions on references where it is one of ours."""
-    layout, std = run.frame.layout, run.frame.normaliser.state_std
+    layout, usual = run.frame.layout, UsualTolerances.of(store.train)
     try:
         conditions = {
             predicate.name: predicate.condition(layout)
@@ -126,7 +130,7 @@ def _questions(run: Run, wanted: Mapping[str, Mapping[str, Any]]) -> Iterator[Qu
         # A suite may ask the official question, too: it counts once.
         if name == OFFICIAL and list(queries.values()).count(query) > 1:
             continue
-        yield make_question(query, std, name, where=conditions.get(name))
+        yield make_question(query, usual, name, where=conditions.get(name))
 
 
 def table(rows: Sequence[Row]) -> str:

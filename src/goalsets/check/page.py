@@ -14,13 +14,13 @@ from goalsets.check.words import (
     STILL,
     baselines,
     counts,
-    duration,
     number,
     plain,
     share,
     summary,
     times,
 )
+from goalsets.core.durations import duration
 from goalsets.webpage import write_webpage
 
 _SIDE = 220

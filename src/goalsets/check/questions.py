@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +12,10 @@ from numpy.typing import NDArray
 
 from goalsets.core import GoalSet, Query, StateLayout
 from goalsets.core.term import Term
+from goalsets.data.tolerances import UsualTolerances
 from goalsets.evaluate.conditions import Condition
 from goalsets.evaluate.suites import Suite, read_description
-from goalsets.relabel.units import EPSILON, Unit
+from goalsets.relabel.units import Unit
 
 Floats = NDArray[np.float32]
 
@@ -65,32 +65,29 @@ class Question:
 
 def make_question(
     query: Query,
-    std: Floats,
+    usual: UsualTolerances,
     name: str = "",
     goals: Floats | None = None,
     where: Condition | None = None,
 ) -> Question:
     """A question with a tolerance for every term.
 
-    Where neither the query nor the layout gives one, the paper's rule does, which arrivals go by in
-    training, too: a mean squared difference of ε, in squared deviations of the data. Of a group
-    with deviations σ that is about a distance of √(ε Σ σ²).
+    Where neither the query nor the layout gives one, it is the usual one, as in proposed layouts
+    and in inspection.
 
     Args:
         query: What is asked.
-        std: `[D]`, the deviations of the data.
+        usual: The usual tolerances of the data.
         name: How to speak of it; by default the query.
         goals: The references that are meant, `[N, D]`.
         where: A condition on references.
     """
     missing = [term for term in query.terms if term.tolerance is None]
-    assumed = {
-        term.name: math.sqrt(EPSILON * float((std[list(term.indices)].astype(float) ** 2).sum()))
-        for term in missing
-    }
+    found = {term.name: usual.find(term.indices, term.group.metric) for term in missing}
+    assumed = {name: tolerance for name, (tolerance, _) in found.items()}
     note = "".join(
         f"No tolerance is known for {term.name}: {assumed[term.name]:.3g} was taken"
-        f"{_spoken(term, assumed[term.name])}, from its deviation in the data. "
+        f"{_spoken(term, assumed[term.name])}, {found[term.name][1]}. "
         for term in missing
     )
     complete = Query(query.layout, query.mask, {**query.tolerances, **assumed})
@@ -98,13 +95,17 @@ def make_question(
 
 
 def every_question(
-    layout: StateLayout, std: Floats, *, pairs: bool = True, leave_out: Sequence[str] = ()
+    layout: StateLayout,
+    usual: UsualTolerances,
+    *,
+    pairs: bool = True,
+    leave_out: Sequence[str] = (),
 ) -> list[Question]:
     """All single groups of a layout, and all pairs of them.
 
     Args:
         layout: The layout.
-        std: `[D]`, the deviations of the data.
+        usual: The usual tolerances of the data.
         pairs: Whether pairs are asked for, too.
         leave_out: Groups that have no place in a pair, such as those that never change.
     """
@@ -115,14 +116,14 @@ def every_question(
         texts += [f"{one} & {other}" for one, other in itertools.combinations(moving, 2)]
     if not texts:
         texts = ["all"]
-    return [make_question(Query.parse(text, layout), std) for text in texts]
+    return [make_question(Query.parse(text, layout), usual) for text in texts]
 
 
-def suite_questions(path: Path, layout: StateLayout, std: Floats) -> list[Question]:
+def suite_questions(path: Path, layout: StateLayout, usual: UsualTolerances) -> list[Question]:
     """The questions of a suite: a built one (JSON) with its goals, or a description (YAML)."""
     if path.suffix in YAML:
         return [
-            make_question(p.parse(layout), std, p.name, where=p.condition(layout))
+            make_question(p.parse(layout), usual, p.name, where=p.condition(layout))
             for p in read_description(path).predicates
         ]
     suite = Suite.load(path)
@@ -132,7 +133,7 @@ def suite_questions(path: Path, layout: StateLayout, std: Floats) -> list[Questi
     return [
         make_question(
             Query.parse(asked.query, layout),
-            std,
+            usual,
             name,
             np.array(goals[name], np.float32) if goals[name] else None,
         )

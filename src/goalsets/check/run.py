@@ -22,6 +22,7 @@ from goalsets.check.verdict import Finding, Thresholds, judge
 from goalsets.core import GoalsetsError, StateLayout
 from goalsets.core.acting import Policy
 from goalsets.data.store import Store
+from goalsets.data.tolerances import UsualTolerances
 from goalsets.data.trajectories import Trajectories
 from goalsets.evaluate.ask import doubts_of_hearing
 from goalsets.relabel.units import Rule
@@ -77,7 +78,7 @@ def check_run(  # noqa: PLR0913 - the flags of a command
     if questions is None:
         questions = every_question(
             run.frame.layout,
-            run.frame.normaliser.state_std,
+            UsualTolerances.of(store.train),
             pairs=pairs,
             leave_out=found.unchanging(),
         )

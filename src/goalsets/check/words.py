@@ -34,12 +34,6 @@ def times(value: float | None) -> str:
     return "–" if value is None or math.isnan(value) else f"{max(0.0, value):.1f} ×"
 
 
-def duration(steps: float, rate: float | None) -> str:
-    """Steps, and seconds where the rate is known."""
-    text = f"{steps:.0f} {'step' if round(steps) == 1 else 'steps'}"
-    return text if rate is None else f"{text} ({steps / rate:.2g} s)"
-
-
 def counts(check: Check) -> dict[str, int]:
     """How many questions have each verdict, from good to bad."""
     words = [each.verdict.word for each in check.questions]

@@ -82,7 +82,7 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     policy = chain or trained
     _say_before(goals, policy, posed.store, _predicted(policy, posed.first, goals, opened))
     if chain is not None:
-        print_plan(chain.planner.plan(posed.first, goals))
+        print_plan(chain.planner.plan(posed.first, goals), opened.data.get("rate"))
     place = output or _next_place(Path() if opened.shipped else opened.path)
     place.mkdir(parents=True, exist_ok=True)
     camera = _camera(world, goals, chain) if not no_video else None
@@ -142,11 +142,15 @@ def _say_chain(chain: WatchedPlanning) -> None:
 
 
 def _predicted(policy: Policy, first: Any, goals: GoalSet, run: Run) -> str:  # noqa: ANN401
+    from goalsets.core.durations import duration
     from goalsets.evaluate.ask import predict
 
     found = predict(policy, first[None], goals)
     if found is None:
         return f"{run.config.learner} learns no distance"
+    rate = run.data.get("rate")
+    if policy.distance_unit == "steps" and rate is not None:
+        return duration(float(found[0]), rate)
     return f"{found[0]:.3g} {policy.distance_unit}"
 
 

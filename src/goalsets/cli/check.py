@@ -12,6 +12,7 @@ from goalsets.cli.counts import OptionalSize, Size
 
 if TYPE_CHECKING:
     from goalsets.check import Check, Checked, Question
+    from goalsets.data.store import Store
     from goalsets.evaluate.goals import Floats
     from goalsets.runs.run import Run
 
@@ -69,7 +70,8 @@ def check(  # noqa: PLR0913, PLR0917 - the flags of a command
         raise GoalsetsError(f"the rate must be above 0 steps a second, got {rate}.")
     opened = Run.open(run)
     store = run_store(opened, data)
-    questions = _questions(opened, query, suite, named_goal(opened, store, goal, set, seed))
+    named = named_goal(opened, store, goal, set, seed)
+    questions = _questions(opened, store, query, suite, named)
     found = check_run(opened, store, questions, pairs=not no_pairs, step=step, rate=rate, seed=seed)
     place = output or (Path() if opened.shipped else opened.path) / "check"
     place.mkdir(parents=True, exist_ok=True)
@@ -80,19 +82,20 @@ def check(  # noqa: PLR0913, PLR0917 - the flags of a command
 
 
 def _questions(
-    run: Run, queries: Sequence[str], suite: Path | None, goal: Floats | None
+    run: Run, store: Store, queries: Sequence[str], suite: Path | None, goal: Floats | None
 ) -> list[Question] | None:
     """What was asked for; None for all single groups and pairs."""
     from goalsets.check import make_question, suite_questions
     from goalsets.core import GoalsetsError, Query
+    from goalsets.data.tolerances import UsualTolerances
 
-    layout, std = run.frame.layout, run.frame.normaliser.state_std
+    layout, usual = run.frame.layout, UsualTolerances.of(store.train)
     if suite is not None:
-        return suite_questions(suite, layout, std)
+        return suite_questions(suite, layout, usual)
     if goal is not None and not queries:
         raise GoalsetsError("a goal needs a question: say which coordinates count with --query.")
     goals = None if goal is None else goal[None]
-    asked = [make_question(Query.parse(text, layout), std, text, goals) for text in queries]
+    asked = [make_question(Query.parse(text, layout), usual, text, goals) for text in queries]
     return asked or None
 
 
@@ -115,7 +118,8 @@ def _print(found: Check) -> None:
 
 def _print_one(found: Check, checked: Checked) -> None:
     """Say more about a single question than fits into a line of a table."""
-    from goalsets.check.words import baselines, duration, number, share, times
+    from goalsets.check.words import baselines, number, share, times
+    from goalsets.core.durations import duration
 
     for other in checked.verdict.others:
         print(f"also       {other}")

@@ -52,6 +52,8 @@ def _print(seen: Inspection) -> None:
             f"  {seen.rate:g} steps a second: episodes of {shortest:.3g} to {longest:.3g} s, "
             f"the median is {median:.3g} s"
         )
+    components = f"{seen.dims[1]} component{'s' * (seen.dims[1] > 1)}"
+    print(f"  actions of {components} within {seen.bounds}, {seen.bounds.origin_in_words}")
     print_table(
         ("group", "dim", "range", "tolerance", "episodes", "steps", "goals", "covers"),
         [
@@ -75,6 +77,8 @@ def _print(seen: Inspection) -> None:
     print(
         "goals: visited cells of the size of the tolerance; covers: their share of the bounding box"
     )
+    for text in seen.action_notes:
+        print(f"note: {text}")
     for text in seen.suspects:
         print(f"suspicious: {text}")
     if not seen.suspects:

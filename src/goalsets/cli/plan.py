@@ -46,6 +46,7 @@ def plan(  # noqa: PLR0913, PLR0917 - the flags of a command
 
     from goalsets.cli.posing import pose
     from goalsets.cli.printing import print_plan, say_aside
+    from goalsets.core.durations import duration
     from goalsets.plan.policy import distance_of
 
     posed = pose(run, query, goal, set, task_id, seed, data)
@@ -56,8 +57,9 @@ def plan(  # noqa: PLR0913, PLR0917 - the flags of a command
     found = planner.plan(posed.first, posed.goals, distance=distance)
     seconds = time.perf_counter() - start
     print(f"start      of task {task_id}, seed {seed}")
-    print_plan(found)
+    rate = posed.run.data.get("rate")
+    print_plan(found, rate)
     if distance is not None and found.found:
-        usual = planner.plan(posed.first, posed.goals).price
-        print(f"           by the data's prices the cheapest chain takes about {usual:.0f} steps")
+        usual = duration(planner.plan(posed.first, posed.goals).price, rate)
+        print(f"           by the data's prices the cheapest chain takes about {usual}")
     print(f"found in   {1000 * seconds:.0f} ms" if found.found else f"sought for {seconds:.1f} s")

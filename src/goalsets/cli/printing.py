@@ -27,9 +27,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     Console(highlight=False).print(table)
 
 
-def print_plan(plan: Plan) -> None:
-    """Print a plan in words, a step a line."""
-    first, *rest = plan.explain().split("\n")
+def print_plan(plan: Plan, rate: float | None = None) -> None:
+    """Print a plan in words, a step a line; in seconds, too, where the rate is known."""
+    first, *rest = plan.explain(rate).split("\n")
     print(f"plan       {first}")
     for line in rest:
         print(f"           {line}")

@@ -15,6 +15,7 @@ from goalsets.cli.counts import Count, OptionalCount, OptionalSize, Size
 
 if TYPE_CHECKING:
     from goalsets.data.store import Store
+    from goalsets.evaluate.alongside import Failure
     from goalsets.runs.config import TrainConfig
     from goalsets.runs.run import Run
     from goalsets.train.log import Log
@@ -48,6 +49,11 @@ class Overrides:
     """What stands where a query does not look."""
     clamp: Literal["environment", "standardised"] | None = None
     """The units in which the actor's actions are bounded."""
+    action_low: tuple[float, ...] | None = None
+    """The smallest action, in the data's own units: one number for all components, or one for
+    each; by default what the environment or the store says."""
+    action_high: tuple[float, ...] | None = None
+    """The largest."""
     clip_apart: bool | None = None
     """Whether each network's gradient is clipped by itself."""
     hidden: OptionalCount = None
@@ -56,7 +62,8 @@ class Overrides:
     """What hidden layers are computed in while training; bfloat16 is faster where the processor
     has instructions for it. Weights, and acting, stay in float32."""
     horizon: OptionalCount = None
-    """How many steps ahead a state may be a goal."""
+    """How many steps ahead a state may be a goal; by default the task's, or for a store of your own
+    as many as its data takes to get anywhere, which is said."""
 
 
 @dataclass(frozen=True)
@@ -138,18 +145,25 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     from goalsets.workers import available_cores
 
     changed = {k: v for k, v in dataclasses.asdict(overrides).items() if v is not None}
-    config = resolve(
-        task,
-        learner=learner or DEFAULT,
-        scheme=scheme or DEFAULT_SCHEME,
-        preset=preset,
-        seed=seed,
-        overrides=changed,
-        settings=_settings(set),
-    )
+    settings = _settings(set)
+
+    def configure(**more: Any) -> TrainConfig:  # noqa: ANN401 - fields of the configuration
+        return resolve(
+            task,
+            learner=learner or DEFAULT,
+            scheme=scheme or DEFAULT_SCHEME,
+            preset=preset,
+            seed=seed,
+            overrides={**more, **changed},
+            settings=settings,
+        )
+
+    config = configure()  # what is wrong in it is said before data is looked for, or made
     place = output or Path("runs") / Path(task).name / _run_name(config, preset)
     with lock_run(place):  # where somebody else trains, say so before the data is looked at
         store, known = _find_data(task, data)
+    if not known and config.horizon is None:
+        config = configure(horizon=_horizon(store))
     evaluate = looking.evaluate if known and _can_simulate(task) else "never"
     where = choose_place(data_in, store.train, say=_say)
     cores = available_cores()
@@ -190,7 +204,39 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
         finally:
             screen.abandon()
     print(f"trained {config.learner} with {config.scheme} on {task}: {run.path}")
-    print(f"next: goalsets eval {run.path}" if known else f"goalsets.load('{run.path}') acts.")
+    if screen.failures:
+        _say_failures(screen.failures, run)
+    if known:
+        print(
+            f"next: goalsets eval {run.path}, or goalsets check {run.path}, which simulates nothing"
+        )
+    else:
+        print(f"next: goalsets check {run.path}")
+
+
+def _horizon(store: Store) -> int | None:
+    """The horizon that the data itself suggests; None where it cannot."""
+    from goalsets.core.durations import duration
+    from goalsets.data.horizon import WORDS, usual_horizon
+
+    if store.layout is None or store.train.num_transitions < 1:
+        return None  # who trains on it is told what is missing
+    found = usual_horizon(store.train, store.layout)
+    _say(f"goals lie up to {duration(found, store.rate)} ahead: {WORDS}.")
+    return found
+
+
+def _say_failures(failures: Sequence[Failure], run: Run) -> None:
+    """Say again what went wrong, at the end, where people look."""
+    from goalsets.evaluate.alongside import LOG
+
+    steps = ", ".join(f"{failure.step:,}" for failure in failures)
+    what = "evaluation" if len(failures) == 1 else "evaluations"
+    _say(
+        f"{len(failures)} {what} failed, of step {steps}: {failures[-1].reason}\n"
+        f"All that they said is in {run.path / LOG}. The weights are kept: goalsets eval "
+        f"{run.path} --step {failures[-1].step} tries again."
+    )
 
 
 def _run_name(config: TrainConfig, preset: str) -> str:

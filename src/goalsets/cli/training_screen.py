@@ -9,7 +9,7 @@ from typing import Literal
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 
-from goalsets.evaluate.alongside import Alongside
+from goalsets.evaluate.alongside import Alongside, Failure
 from goalsets.evaluate.official import official_records
 from goalsets.evaluate.stats import Rate
 from goalsets.runs.run import Run
@@ -59,7 +59,7 @@ class TrainingScreen(Screen):
         self._when, self._make_evaluations = when, make_evaluations
         self._later: list[int] = []
         self._evaluations: Alongside | None = None
-        self._reported = 0
+        self._reported = self._told_failures = 0
 
     def begin(self, run: Run, progress: Reached) -> None:
         """Show where we begin."""
@@ -69,6 +69,8 @@ class TrainingScreen(Screen):
         self._started = time.monotonic()
         total = run.config.steps
         self._task = self._bar.add_task("", completed=progress.step, total=total, text="")
+        bounds = run.frame.bounds
+        self.say(f"actions within {bounds}, {bounds.origin_in_words}.")
         if progress.step:
             self.say(f"continuing at step {progress.step:,} of {total:,}.")
 
@@ -99,6 +101,11 @@ class TrainingScreen(Screen):
             self._report()
         self._report()
 
+    @property
+    def failures(self) -> list[Failure]:
+        """The evaluations that failed."""
+        return [] if self._evaluations is None else self._evaluations.failures
+
     def abandon(self) -> None:
         """Stop evaluations; kept weights can be evaluated later."""
         if self._evaluations is not None:
@@ -110,6 +117,9 @@ class TrainingScreen(Screen):
         for record in records[self._reported :]:
             self.say(describe(record))
         self._reported = len(records)
+        for failure in self.failures[self._told_failures :]:
+            self.say(f"the evaluation of step {failure.step:,} failed: {failure.reason}")
+            self._told_failures += 1
 
     def _text(self, progress: Reached, metrics: dict[str, float]) -> str:
         total = self._run.config.steps

@@ -8,6 +8,9 @@ from collections.abc import Iterator, Sequence
 from goalsets.core.flatten import FieldSpec
 from goalsets.core.group import RESERVED, Group
 
+# A lone `_m` may mean many things; in brackets it is a unit.
+_UNIT = re.compile(r"_(?P<unit>deg|rad|mm|cm)$|[\[(](?P<bracketed>deg|rad|mm|cm|m)[\])]$")
+
 
 def groups(fields: Sequence[FieldSpec]) -> Iterator[Group]:
     """One group for each named coordinate, else one for each field."""
@@ -17,12 +20,13 @@ def groups(fields: Sequence[FieldSpec]) -> Iterator[Group]:
         wanted = field.names or (field.name or "state",)
         size = 1 if field.names else field.size
         for position, text in enumerate(wanted):
-            name = _clean(text)
+            name = clean(text)
             if name in taken and field.names and field.name:
-                name = _clean(f"{field.name}.{text}")
+                name = clean(f"{field.name}.{text}")
             name = unique(name, taken)
             taken.append(name)
-            yield Group(name, range(start + position, start + position + size))
+            indices = range(start + position, start + position + size)
+            yield Group(name, indices, unit=_unit(text))
         start += field.size
 
 
@@ -32,9 +36,15 @@ def unique(name: str, taken: Sequence[str]) -> str:
     return next(candidate for candidate in candidates if candidate not in taken)
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Make a name of the query language out of any text."""
     name = re.sub(r"[^A-Za-z0-9_./]+", "_", text).strip("_") or "state"
     if not re.match(r"[A-Za-z_]", name):
         name = f"_{name}"
     return f"{name}_" if name in RESERVED else name
+
+
+def _unit(text: str) -> str:
+    """The unit that a name ends with, such as `elbow_deg` or `x [mm]`; empty if there is none."""
+    found = _UNIT.search(text)
+    return found["unit"] or found["bracketed"] if found else ""

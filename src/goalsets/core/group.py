@@ -120,14 +120,7 @@ class Group:
             unit: Empty for observation units, or one of `goalsets.core.metrics.UNITS`.
         """
         if unit:
-            if unit not in UNITS:
-                raise LayoutError(f"unknown unit {unit!r}: {suggest(unit, UNITS)}")
-            base, factor = UNITS[unit]
-            if base != self.natural_unit:
-                measured = self.natural_unit or "observation units only"
-                raise LayoutError(
-                    f"{self.name!r} is measured in {measured}: it cannot take {unit!r}."
-                )
+            factor = in_units(unit, self.natural_unit, self.name)
             # A negative angle has a positive chord, so the sign is checked before converting.
             self.check_tolerance(value)
             value = value * factor
@@ -169,3 +162,22 @@ class Group:
         if self.natural_unit == "m":
             return f"{100 * amount:.4g} cm"
         return f"{amount:.4g} {self.natural_unit}" if self.natural_unit else ""
+
+
+def in_units(unit: str, own: str, name: str) -> float:
+    """How many of a group's own unit one of another unit is: 0.0174… for degrees in radians.
+
+    Args:
+        unit: What somebody typed.
+        own: The unit of the group; empty where it has none.
+        name: The group, for messages.
+    """
+    if unit not in UNITS:
+        raise LayoutError(f"unknown unit {unit!r}: {suggest(unit, UNITS)}")
+    base, factor = UNITS[unit]
+    own_base, own_factor = UNITS.get(own, (own, 1.0))
+    if base != own_base:
+        measured = own or "observation units only"
+        hint = "" if own else f" (its layout may say unit: {unit})"
+        raise LayoutError(f"{name!r} is measured in {measured}: it cannot take {unit!r}{hint}.")
+    return factor / own_factor

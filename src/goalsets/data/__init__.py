@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["from_episodes"]
 
 
-def from_episodes(
+def from_episodes(  # noqa: PLR0913 - what is known of the data
     episodes: Iterable[Mapping[str, Any] | Episode],
     path: str | Path,
     *,
@@ -21,6 +21,9 @@ def from_episodes(
     names: Sequence[str] = (),
     layout: StateLayout | None = None,
     hold_out: float = 0.1,
+    action_low: Sequence[float] | None = None,
+    action_high: Sequence[float] | None = None,
+    units: Mapping[str, str] | None = None,
 ) -> Store:
     """Write episodes of a program to a store that `goalsets train` can use.
 
@@ -37,6 +40,11 @@ def from_episodes(
         names: A name for each coordinate of the observations.
         layout: The layout of the states; None proposes one.
         hold_out: The share of episodes for validation.
+        action_low: The smallest action: one number for all components, or one for each; what the
+            data shows unless given.
+        action_high: The largest.
+        units: Physical units of groups, such as `{"joint*": "deg"}`, by their names; a star stands
+            for anything.
 
     Returns:
         The store, opened memory-mapped; its `notices` say what was left out or changed.
@@ -48,6 +56,14 @@ def from_episodes(
     from goalsets.data.given import Given
     from goalsets.data.importing import import_source, write_proposal
 
-    imported = import_source(Given.read(episodes, rate, names), path, layout, hold_out=hold_out)
+    imported = import_source(
+        Given.read(episodes, rate, names),
+        path,
+        layout,
+        hold_out=hold_out,
+        action_low=action_low,
+        action_high=action_high,
+        units=units or {},
+    )
     write_proposal(imported)
     return imported.store

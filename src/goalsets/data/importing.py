@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import dataclasses
+import fnmatch
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,14 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import Episode, GoalsetsError, StateLayout
+from goalsets.core.errors import suggest
+from goalsets.core.metrics import UNITS
+from goalsets.data.bounds import Limits
 from goalsets.data.propose import Proposal, propose_layout
-from goalsets.data.sources import Source, known_rate
+from goalsets.data.sources import Source, known_action_space, known_rate
 from goalsets.data.store import Split, Store
 from goalsets.data.writer import StoreWriter
 
 SAMPLE_STATES = 50_000
 """How many states a layout is proposed from."""
 
+NO_UNITS: Mapping[str, str] = {}
 Progress = Callable[[int, int], None]
 """Called after each episode with the number of episodes and of transitions so far."""
 
@@ -36,6 +42,9 @@ def import_source(
     layout: StateLayout | None = None,
     *,
     hold_out: float = 0.1,
+    action_low: Sequence[float] | None = None,
+    action_high: Sequence[float] | None = None,
+    units: Mapping[str, str] = NO_UNITS,
     progress: Progress | None = None,
 ) -> Imported:
     """Read a source episode by episode and write a store.
@@ -45,6 +54,11 @@ def import_source(
         path: The store's directory.
         layout: The layout of the states; None proposes one from a sample of them.
         hold_out: The share of episodes for validation, where the source does not set any apart.
+        action_low: The smallest action: one number for all components, or one for each. Unless
+            given, what the source knows of its action space, else what the data shows.
+        action_high: The largest.
+        units: Physical units of groups, such as `{"joint*": "deg"}`, by their names; a star stands
+            for anything.
         progress: Told about every episode.
     """
     if not 0 <= hold_out < 1:
@@ -52,11 +66,14 @@ def import_source(
             f"the share to hold out must be at least 0 and below 1, got {hold_out}."
         )
     proposal = None
+    limits = Limits(known_action_space(source), action_low, action_high)
+    known = None if layout is None else with_units(layout, units)
     # Entered before anything is read: whoever may not write is told at once.
-    with StoreWriter(path, layout, source.describe(), known_rate(source)) as writer:
-        if layout is None:
+    with StoreWriter(path, known, source.describe(), known_rate(source), limits) as writer:
+        if known is None:
             sample, starts = _sample(source)
             proposal = propose_layout(source.fields(), sample, Path(path).name, starts=starts)
+            proposal = dataclasses.replace(proposal, layout=with_units(proposal.layout, units))
             writer.layout = proposal.layout
         transitions = 0
         for number, (split, episode) in enumerate(_splits(source, hold_out), start=1):
@@ -66,6 +83,22 @@ def import_source(
                 progress(number, transitions)
         store = writer.finish(source.notices)
     return Imported(store, proposal)
+
+
+def with_units(layout: StateLayout, units: Mapping[str, str]) -> StateLayout:
+    """A layout with the units of some groups, named by patterns such as `joint*`."""
+    groups = list(layout.groups)
+    for pattern, unit in units.items():
+        if unit not in UNITS:
+            raise GoalsetsError(f"unknown unit {unit!r}: {suggest(unit, UNITS)}")
+        meant = [place for place, g in enumerate(groups) if fnmatch.fnmatchcase(g.name, pattern)]
+        if not meant:
+            raise GoalsetsError(
+                f"no group is called {pattern!r}: {suggest(pattern, layout.by_name)}"
+            )
+        for place in meant:
+            groups[place] = dataclasses.replace(groups[place], unit=unit)
+    return dataclasses.replace(layout, groups=groups)
 
 
 def write_proposal(imported: Imported) -> Path | None:

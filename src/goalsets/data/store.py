@@ -2,7 +2,8 @@
 
 A store is a directory:
 
-    store.json         what there is: layout, splits, and for each array its dtype, shape and digest
+    store.json         what there is: layout, splits, rate, the bounds of actions, and for each
+                       array its dtype, shape and digest
     data-<id>/         observations.npy, actions.npy, offsets.npy, extra.<name>.npy
     derived-<...>      what was worked out from the arrays; it may be removed at any time
 
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError, StateLayout, layout_from_dict
+from goalsets.data.bounds import Bounds
 from goalsets.data.pages import pieces
 from goalsets.data.trajectories import Trajectories
 
@@ -74,6 +76,8 @@ class Store:
     records: Mapping[str, ArrayRecord]
     rate: float | None = None
     """Steps a second, where that is known."""
+    kept_bounds: Bounds | None = None
+    """The bounds of actions that were kept; stores of older versions have none."""
 
     @classmethod
     def open(cls, path: str | Path, *, mapped: bool = False) -> Store:
@@ -97,8 +101,10 @@ class Store:
             source = str(index["source"])
             notices = tuple(str(text) for text in index["notices"])
             rate = index.get("rate")  # stores of older versions do not say it
+            kept = index.get("actions")  # nor this
+            bounds = None if kept is None else Bounds.from_dict(kept)
             missing = [name for name in REQUIRED if name not in records]
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise StoreError(f"{path / INDEX} is damaged: {error!r}.") from None
         if missing:
             raise StoreError(f"{path / INDEX} is damaged: it has no {missing[0]}.")
@@ -119,7 +125,13 @@ class Store:
             notices=notices,
             records=records,
             rate=None if rate is None else float(rate),
+            kept_bounds=bounds,
         )
+
+    @functools.cached_property
+    def bounds(self) -> Bounds:
+        """The bounds of actions: those that were kept, or what training episodes show."""
+        return self.kept_bounds or Bounds.seen_in(self.train)
 
     @functools.cached_property
     def train(self) -> Trajectories:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import Episode, StateLayout, layout_to_dict
+from goalsets.data.bounds import Limits, Seen
 from goalsets.data.store import (
     DERIVED,
     EXTRA,
@@ -48,6 +49,7 @@ class StoreWriter:
         layout: The layout of the states, if there is one.
         source: What the data was made from, for people.
         rate: Steps a second, where that is known.
+        limits: What is known of actions beforehand; the rest is seen in the training episodes.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class StoreWriter:
         layout: StateLayout | None,
         source: str,
         rate: float | None = None,
+        limits: Limits = Limits(),  # noqa: B008 - frozen
     ) -> None:
         """Remember what to write; nothing is touched before the context is entered."""
         if rate is not None and not (0 < rate < math.inf):
@@ -64,10 +67,12 @@ class StoreWriter:
         self.layout = layout
         self.source = source
         self.rate = rate
+        self.limits = limits
         self.counts: dict[Split, int] = {"train": 0, "validation": 0}
         self._columns: dict[str, _Column] = {}
         self._offsets = [0]
         self._lock = Lock(self.path / LOCK, f"write a store at {self.path}")
+        self._seen = Seen()
 
     def __enter__(self) -> StoreWriter:
         """Lock the store and clear away what a killed writer may have left."""
@@ -108,6 +113,8 @@ class StoreWriter:
         self._check(values, number)
         for name, array in values.items():
             self._columns[name].append(array, number)
+        if split == "train":
+            self._seen.add(values["actions"][:-1])
         self._offsets.append(self._offsets[-1] + len(episode.observations))
         self.counts[split] += 1
 
@@ -119,6 +126,7 @@ class StoreWriter:
                     f"the layout {self.layout.name!r} has {self.layout.dim} coordinates, "
                     f"and the data has {dim}."
                 )
+            self.limits.check(values["actions"].shape[1])
             for name in values:
                 self._columns[name] = _Column(self._data / f"{name}.npy")
         if values.keys() != self._columns.keys():
@@ -143,6 +151,7 @@ class StoreWriter:
             "source": self.source,
             "notices": list(notices),
             **({} if self.rate is None else {"rate": float(self.rate)}),
+            "actions": self.limits.bounds(self._seen.bounds()).to_dict(),
             "splits": dict(self.counts),
             "fingerprint": fingerprint(records, self.counts["train"]),
             "layout": None if self.layout is None else layout_to_dict(self.layout),
@@ -176,9 +185,10 @@ def write_store(
     layout: StateLayout | None = None,
     source: str = "episodes in memory",
     rate: float | None = None,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
 ) -> Store:
     """Write episodes to a store and open it memory-mapped."""
-    with StoreWriter(path, layout, source, rate) as writer:
+    with StoreWriter(path, layout, source, rate, limits) as writer:
         for episode in train:
             writer.add(episode, "train")
         for episode in validation:

@@ -7,11 +7,25 @@ import os
 import subprocess
 import sys
 from collections import deque
+from dataclasses import dataclass
 from pathlib import Path
 
 from goalsets.evaluate.official import official_records
 from goalsets.runs.run import Run
 from goalsets.workers import WORKER_ENVIRONMENT
+
+LOG = "evaluations.log"
+"""Where evaluations say what they do, in the run directory."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An evaluation that ended without a result."""
+
+    step: int
+    """Whose weights were to be evaluated."""
+    reason: str
+    """The last thing that it said."""
 
 
 class Alongside:
@@ -29,6 +43,8 @@ class Alongside:
         self._options = ["--episodes", str(episodes), "--workers", str(workers)]
         self._waiting: deque[int] = deque()
         self._process: subprocess.Popen[bytes] | None = None
+        self._step, self._said_from = 0, 0
+        self.failures: list[Failure] = []
         self._known = {r["step"] for r in official_records(run)}
 
     def add(self, step: int) -> None:
@@ -39,15 +55,18 @@ class Alongside:
         self.poll()
 
     def poll(self) -> None:
-        """Start the next evaluation if none is under way."""
-        if self._process is not None and self._process.poll() is not None:
+        """Take note of the evaluation that has ended, and start the next if none is under way."""
+        if self._process is not None and (code := self._process.poll()) is not None:
             self._process = None
+            if code:
+                self.failures.append(Failure(self._step, self._reason(code)))
         if self._process is None and self._waiting:
-            step = str(self._waiting.popleft())
+            self._step = self._waiting.popleft()
             command = [sys.executable, "-m", "goalsets", "eval", str(self._run.path)]
             with self.log.open("ab") as log:
+                self._said_from = log.tell()
                 self._process = subprocess.Popen(
-                    [*command, "--step", step, *self._options],
+                    [*command, "--step", str(self._step), *self._options],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -57,7 +76,18 @@ class Alongside:
     @property
     def log(self) -> Path:
         """Where the evaluations say what they do."""
-        return self._run.path / "evaluations.log"
+        return self._run.path / LOG
+
+    def _reason(self, code: int) -> str:
+        """The last line that the evaluation said, or how its process ended."""
+        with self.log.open("rb") as log:
+            log.seek(self._said_from)
+            said = log.read().decode(errors="replace").splitlines()
+        lines = [line.strip() for line in said if line.strip()]
+        errors = [line for line in lines if line.startswith("error:")]
+        if errors or lines:
+            return (errors or lines)[-1].removeprefix("error:").strip()
+        return f"signal {-code} ended it" if code < 0 else f"it ended with code {code}"
 
     @property
     def left(self) -> int:

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.core import GoalsetsError, Group, QueryError, StateLayout, grammar
+from goalsets.core import GoalsetsError, Group, LayoutError, QueryError, StateLayout, grammar
 from goalsets.core.errors import suggest
-from goalsets.core.metrics import UNITS
+from goalsets.core.group import in_units
 
 _PARTS = {"angle": ("cos", "sin"), "quaternion": ("w", "x", "y", "z")}
 _SPACE = ("x", "y", "z")
@@ -133,16 +133,11 @@ def unit_factor(unit: str, group: Group) -> float:
     """Observation units in one of a physical unit; 1 where no unit is given."""
     if not unit:
         return 1.0
-    if unit not in UNITS:
-        raise ConditionError(f"unknown unit {unit!r}: {suggest(unit, UNITS)}")
-    base, factor = UNITS[unit]
-    if base != group.unit or group.metric in _PARTS:
-        measured = "parts without a unit" if group.metric in _PARTS else group.unit
-        raise ConditionError(
-            f"{group.name!r} is measured in {measured or 'observation units only'}: it cannot "
-            f"take {unit!r}."
-        )
-    return factor * group.scale
+    own = "" if group.metric in _PARTS else group.unit
+    try:
+        return in_units(unit, own, group.name) * group.scale
+    except LayoutError as error:
+        raise ConditionError(str(error)) from None
 
 
 def _clause(clause: str, layout: StateLayout) -> list[Bound]:

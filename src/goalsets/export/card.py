@@ -42,6 +42,8 @@ def make_card(
         "hears": _heard(policy),
         "distance": policy.distance_unit,
         "actions": len(run.frame.normaliser.action_mean),
+        "action_bounds": run.tell_bounds(),
+        "rate": run.data.get("rate"),
         "chunk": policy.learner.chunk,
         "executed": policy.learner.executed,
         "seed": config.seed,

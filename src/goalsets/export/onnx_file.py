@@ -103,6 +103,7 @@ def export_onnx(
         exported,
         run.frame.layout,
         run.frame.normaliser,
+        run.frame.bounds,
     )
     parity.check()
     beside, told = _write_planner(planner, output) if planner is not None else (None, None)

@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError, StateLayout
 from goalsets.core.acting import Policy
+from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 
 QUESTIONS = 10_000
 ONE_BY_ONE = 1_000
 """How many of them are asked one at a time, as a robot does: libraries then multiply otherwise."""
 TOLERANCE = 1e-5
+_DIGITS = 0.1
+"""The least share of its numbers that a component's range counts for."""
 
 Floats = NDArray[np.float32]
 Masks = NDArray[np.bool_]
@@ -31,7 +34,7 @@ class Parity:
     """The largest differences that were found."""
 
     action: float
-    """In the environment's units, which reach from -1 to 1."""
+    """As a share of half the range between a component's bounds: of 1 where they are -1 and 1."""
     distance: float | None
     """As a share of the largest distance, if that is above 1: float32 has seven digits, and a
     hundred steps take two of them."""
@@ -51,12 +54,17 @@ def measure_parity(
     exported: Policy,
     layout: StateLayout,
     normaliser: Normaliser,
+    bounds: Bounds,
     *,
     seed: int = 0,
 ) -> Parity:
     """Ask both the same, and find the largest differences."""
     asked = random_questions(layout, normaliser, seed)
-    action = _largest(policy.act(*asked), _ask(exported.act, asked))
+    ends = np.maximum(np.abs(bounds.low), np.abs(bounds.high))
+    # A component far from zero, such as 1000 to 1001, has no more digits than its numbers have.
+    units = np.maximum((bounds.high - bounds.low) / 2, _DIGITS * ends)
+    units[units == 0] = 1.0  # one that never changes
+    action = _largest(policy.act(*asked), _ask(exported.act, asked), units)
     if policy.distance_unit is None:
         return Parity(action, None)
     steps = policy.distance(*asked)
@@ -93,6 +101,6 @@ def _ask(method: Callable[[Any, Any, Any], Floats], asked: tuple[Floats, Floats,
     return np.concatenate((np.stack(singles), batch))
 
 
-def _largest(left: Floats, right: Floats) -> float:
-    """The largest difference; NaN if there is one anywhere."""
-    return float(np.abs(left.astype(np.float64) - right).max())
+def _largest(left: Floats, right: Floats, units: NDArray[np.floating] | float = 1.0) -> float:
+    """The largest difference, counted in units; NaN if there is one anywhere."""
+    return float(np.abs((left.astype(np.float64) - right) / units).max())

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from goalsets.core import GoalsetsError, Query, StateLayout
 from goalsets.core.inputs import InputReader
 from goalsets.core.packing import pack_goal
+from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.trajectories import Trajectories
 from goalsets.relabel.batch import ACTOR, VALUE, Batch, BatchSpec, Goals
@@ -49,6 +50,8 @@ class RelabeledData:
     """Draws, from standardised data."""
     normaliser: Normaliser
     """Of the data."""
+    bounds: Bounds
+    """Of actions."""
     standardised: bool = False
     """Hand out standardised states and actions; otherwise those of the environment."""
     packed: bool = True
@@ -96,6 +99,7 @@ class RelabeledData:
             queries=queries,
             horizon=horizon,
             labels=labels,
+            bounds=store.bounds,
             seed=seed,
             **form,
         )
@@ -109,10 +113,11 @@ class RelabeledData:
         queries: str | QueryDistribution = "blockwise",
         horizon: int = 200,
         labels: Labels | None = None,
+        bounds: Bounds | None = None,
         seed: int = 0,
         **form: bool,
     ) -> RelabeledData:
-        """As `from_store`, from trajectories in memory."""
+        """As `from_store`, from trajectories in memory; bounds are what they show unless given."""
         normaliser = Normaliser.fit(trajectories)
         sampler = Sampler(
             source=normaliser.apply(trajectories),
@@ -122,7 +127,8 @@ class RelabeledData:
             horizon=horizon,
             labels=labels or PredicateLabels(),
         )
-        return cls(sampler, normaliser, rng=Generators.from_seed(seed), **form)
+        bounds = bounds or Bounds.seen_in(trajectories)
+        return cls(sampler, normaliser, bounds, rng=Generators.from_seed(seed), **form)
 
     def sample(self, batch_size: int, rng: Generators | None = None) -> Arrays:
         """Draw a batch, from its own generators unless others are given."""
@@ -143,10 +149,9 @@ class RelabeledData:
         return goals[0] if asked.single else goals
 
     def action(self, actions: ArrayLike) -> Floats:
-        """A policy's actions `[..., A]` as the environment takes them, within [-1, 1]."""
-        array = np.asarray(actions, dtype=np.float32)
-        raw = self.normaliser.raw_actions(array) if self.standardised else array
-        return np.clip(raw, -1.0, 1.0)
+        """A policy's actions `[..., A]` as the environment takes them, within `bounds`."""
+        array = np.array(actions, dtype=np.float32)
+        return self.bounds.keep(self.normaliser.raw_actions(array) if self.standardised else array)
 
     # --- From a batch to arrays -------------------------------------------------------------------
 

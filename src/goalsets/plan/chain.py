@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalSet, Query
+from goalsets.core.durations import duration
 from goalsets.plan.found import Move
 from goalsets.plan.parts import Floats
 
@@ -91,14 +92,18 @@ class Plan:
         """Steps that it should take."""
         return sum(step.steps for step in self.steps)
 
-    def explain(self) -> str:
-        """The chain in words, with prices and the data behind each move."""
+    def explain(self, rate: float | None = None) -> str:
+        """The chain in words, with prices and the data behind each move.
+
+        Args:
+            rate: Steps a second, to tell the price of all in seconds, too.
+        """
         if self.missing:
             return f"no chain leads to “{self.goals.query}”: {self.missing}"
         if not self.steps:
             return f"“{self.goals.query}” holds already."
         lines = [f"{number}. {step}" for number, step in enumerate(self.steps, start=1)]
-        return "\n".join([*lines, f"about {self.price:.0f} steps in all"])
+        return "\n".join([*lines, f"about {duration(self.price, rate)} in all"])
 
 
 def _value(goals: GoalSet, name: str) -> str:

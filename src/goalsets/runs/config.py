@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -73,7 +73,13 @@ class TrainConfig:
     fill: Fill = "learned"
     """What stands where a query does not look."""
     clamp: Literal["environment", "standardised"] = "environment"
-    """Whether ±1 bounds the actor's actions in the environment's units or in standardised ones."""
+    """Whether an actor is bounded by the bounds of actions, in the environment's units, or by ±1 in
+    standardised ones."""
+    action_low: Sequence[float] | None = None
+    """The smallest action, one number for all components or one for each; what is known of the
+    task or of the data unless given."""
+    action_high: Sequence[float] | None = None
+    """The largest."""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings of the learner; see its configuration."""
 
@@ -82,6 +88,9 @@ class TrainConfig:
         SCHEMES[self.scheme]
         INPUTS[self.inputs]
         _check_settings(self.learner, self.settings)
+        for name in ("action_low", "action_high"):
+            if (told := getattr(self, name)) is not None:  # a file has lists
+                object.__setattr__(self, name, tuple(float(number) for number in told))
         for name in ("steps", "batch_size", "hidden"):
             if getattr(self, name) < 1:
                 raise GoalsetsError(f"{name} must be 1 or more, got {getattr(self, name)}.")

@@ -31,6 +31,7 @@ from safetensors.torch import save_file
 from goalsets.core import GoalsetsError, read_layout, write_layout
 from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
+from goalsets.data.propose.actions import recognise_actions
 from goalsets.data.store import Store
 from goalsets.learners import LEARNERS, Learner
 from goalsets.lock import Lock
@@ -55,7 +56,7 @@ BANK = "bank.safetensors"
 WEIGHTS = "weights"
 """The directory of the weights that were kept."""
 _LAYOUT, _FRAME = "layout.json", "frame.safetensors"
-_LOW, _HIGH = "action_low", "action_high"
+_LOW, _HIGH, _ORIGIN = "action_low", "action_high", "action_bounds"
 
 
 class RunError(GoalsetsError):
@@ -70,7 +71,7 @@ class Run:
     config: TrainConfig
     frame: Frame
     data: Mapping[str, Any]
-    """The data's fingerprint, source and size."""
+    """The data's fingerprint, source, size and rate, and what its actions may be."""
 
     @classmethod
     def create(cls, path: Path, config: TrainConfig, frame: Frame, store: Store) -> Run:
@@ -80,6 +81,8 @@ class Run:
             "source": store.source,
             "episodes": store.train.num_episodes,
             "transitions": store.train.num_transitions,
+            "rate": store.rate,
+            "actions": recognise_actions(store.train),
         }
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -88,7 +91,8 @@ class Run:
             fields = dataclasses.asdict(frame.normaliser)
             fields |= {_LOW: frame.bounds.low, _HIGH: frame.bounds.high}
             tensors = {name: torch.from_numpy(value) for name, value in fields.items()}
-            save_file(tensors, path / _FRAME, {"horizon": str(frame.horizon)})
+            told = {"horizon": str(frame.horizon), _ORIGIN: frame.bounds.origin}
+            save_file(tensors, path / _FRAME, told)
             # Last: a directory with a configuration is a run.
             (path / CONFIG).write_text(write_config(config), encoding="utf-8")
         except (OSError, SafetensorError) as error:
@@ -104,9 +108,9 @@ class Run:
             data = json.loads((path / DATA).read_text(encoding="utf-8"))
             with safe_open(path / _FRAME, framework="np") as file:
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-                horizon = int(file.metadata()["horizon"])
-            ones = Bounds.plus_minus_one(len(arrays["action_mean"]))  # of runs that are older
-            bounds = Bounds(arrays.pop(_LOW, ones.low), arrays.pop(_HIGH, ones.high))
+                told = file.metadata()
+                horizon = int(told["horizon"])
+            bounds = _read_bounds(arrays, told)
             frame = Frame(read_layout(path / _LAYOUT), Normaliser(**arrays), horizon, bounds)
         except GoalsetsError as error:
             raise RunError(f"the run directory {path} cannot be read: {error}") from None
@@ -134,6 +138,11 @@ class Run:
     def distance_unit(self) -> str | None:
         """What its policy's distance counts; None if its learner learns none."""
         return LEARNERS[self.config.learner].distance_unit
+
+    def tell_bounds(self) -> dict[str, Any]:
+        """The bounds of actions, and what else is known of these, for a model card."""
+        bounds, notes = self.frame.bounds, self.data.get("actions", ())
+        return {**bounds.to_dict(), "from": bounds.origin_in_words, "notes": list(notes)}
 
     @property
     def shipped(self) -> bool:
@@ -223,6 +232,14 @@ class Run:
                 f"{self.path / EVALUATIONS} is damaged in line {lines}: remove what is no record."
             )
         return records
+
+
+def _read_bounds(arrays: dict[str, NDArray[np.float32]], told: Mapping[str, str]) -> Bounds:
+    """Take the bounds of actions out of what a frame holds; older runs have none and mean ±1."""
+    if _LOW not in arrays:
+        return Bounds.plus_minus_one(len(arrays["action_mean"]))
+    plain = {"low": arrays.pop(_LOW), "high": arrays.pop(_HIGH), "from": told.get(_ORIGIN, "data")}
+    return Bounds.from_dict(plain)
 
 
 def read_evaluations(run: Path) -> tuple[list[dict[str, Any]], list[int]]:

@@ -75,6 +75,8 @@ class Model:
         return {
             "seed": self.run.config.seed,
             "training_seconds": round(self.seconds, 2),
+            "action_bounds": self.run.tell_bounds(),
+            "rate": self.run.data.get("rate"),
             # Not where the data lay: that is nobody's business.
             "data": {
                 key: self.run.data.get(key) for key in ("fingerprint", "episodes", "transitions")

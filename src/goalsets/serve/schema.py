@@ -70,7 +70,7 @@ class ActRequest(Message):
 
 
 class ActResponse(BaseModel):
-    """Actions in the environment's units, within [-1, 1]."""
+    """Actions in the environment's units, within the policy's bounds."""
 
     model: str
     query: str

@@ -10,12 +10,14 @@ from typing import Protocol
 import torch
 
 from goalsets.core import GoalsetsError, StateLayout
-from goalsets.data.bounds import Bounds
+from goalsets.data.bounds import Bounds, Limits
 from goalsets.data.drawing import DataIn, DataSource, choose_place, make_source
+from goalsets.data.horizon import usual_horizon
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.store import Store
 from goalsets.data.trajectories import Trajectories
 from goalsets.data.window import WINDOW_BYTES
+from goalsets.envs.task import Task
 from goalsets.envs.tasks import TASKS
 from goalsets.runs.build import make_learner
 from goalsets.runs.config import TrainConfig
@@ -188,6 +190,7 @@ def prepare(  # noqa: PLR0913 - as above
     place = choose_place(data_in, store.train)
     frame = frame or make_frame(config, store)
     run = _open(config, frame, store, directory, resume=resume)
+    frame = run.frame  # of a run that goes on, what it began with
     arrivals = arrivals or make_arrivals(config, frame, store, say)
     held_out = draw_held_out(
         config, frame, store.validation, window_bytes=window_bytes, arrivals=arrivals.validation
@@ -235,18 +238,25 @@ def make_frame(config: TrainConfig, store: Store) -> Frame:
             f"{store.path} has no layout, so nothing can be asked by name. Import it again with "
             "--layout."
         )
-    horizon = config.horizon or (task.relabel_horizon if task is not None else None)
-    if horizon is None:
-        raise GoalsetsError(
-            "training on a store of your own needs --horizon: how many steps ahead a state may "
-            "be a goal, about as many as a motion takes."
-        )
     if store.train.num_transitions < 1:
         raise GoalsetsError(f"{store.path} has no transitions to train on.")
+    horizon = config.horizon or (
+        task.relabel_horizon if task is not None else usual_horizon(store.train, layout)
+    )
     normaliser = Normaliser.fit(store.train)
-    known = None if task is None else task.action_bounds(len(normaliser.action_mean))
-    bounds = Bounds.seen_in(store.train) if known is None else Bounds(*known)
-    return Frame(layout, normaliser, horizon, bounds)
+    return Frame(layout, normaliser, horizon, choose_bounds(config, store, task))
+
+
+def choose_bounds(config: TrainConfig, store: Store, task: Task | None) -> Bounds:
+    """The bounds of actions: as the run says, else the store, if somebody set them there.
+
+    Else the environment knows them; and without one, the store does.
+    """
+    known = store.bounds
+    space = None
+    if task is not None and known.origin != "given":
+        space = task.action_bounds(len(known.low))
+    return Limits(space, config.action_low, config.action_high).bounds(known)
 
 
 def _check_fits(store: Store, layout: StateLayout) -> None:

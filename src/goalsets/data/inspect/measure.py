@@ -15,15 +15,16 @@ from numpy.typing import NDArray
 
 from goalsets.core import Group, StateLayout
 from goalsets.core.metrics import arc, distance
+from goalsets.data.bounds import Bounds
 from goalsets.data.inspect.suspects import find_suspects
+from goalsets.data.propose.actions import recognise_actions
 from goalsets.data.store import Store
+from goalsets.data.tolerances import UsualTolerances
 from goalsets.data.trajectories import Rows, Trajectories
 
 MAX_STATES = 2_000_000
 """Larger sets are judged by every n-th episode."""
 BINS = 40
-_ASSUMED_TOLERANCE = 0.05
-"""Of a group's range, where its layout gives no tolerance."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class GroupView:
     high: float
     tolerance: float
     assumed: bool
-    """Whether the tolerance is a share of the range, for want of one in the layout."""
+    """Whether the tolerance is the usual one, for want of one in the layout."""
     step_share: float
     """The share of steps that move it by a tenth of its tolerance or more."""
     episode_share: float
@@ -80,6 +81,10 @@ class Inspection:
     """Into how many episodes the figures looked."""
     groups: tuple[GroupView, ...]
     actions: tuple[Histogram, ...]
+    bounds: Bounds
+    """Of actions."""
+    action_notes: tuple[str, ...]
+    """What components of actions may be, other than numbers."""
     suspects: tuple[str, ...]
     notices: tuple[str, ...]
     """What the import had to say."""
@@ -93,7 +98,7 @@ def inspect_store(store: Store) -> Inspection:
     states = np.asarray(everything.observations[rows])
     starts = np.cumsum([0, *(everything.lengths[chosen] + 1)])
     layout = store.layout or StateLayout(states.shape[1], [], name="")
-    lengths = everything.lengths
+    lengths, usual = everything.lengths, UsualTolerances.of(store.train)
     return Inspection(
         name=store.path.name,
         source=store.source,
@@ -107,9 +112,11 @@ def inspect_store(store: Store) -> Inspection:
         rate=store.rate,
         dims=(states.shape[1], everything.actions.shape[1]),
         looked_at=len(chosen),
-        groups=tuple(_view(group, states, starts) for group in _all_groups(layout)),
+        groups=tuple(_view(group, states, starts, usual) for group in _all_groups(layout)),
         actions=_action_histograms(everything, rows),
-        suspects=find_suspects(everything, chosen, layout),
+        bounds=store.bounds,
+        action_notes=recognise_actions(store.train),
+        suspects=find_suspects(everything, chosen, layout, store.bounds),
         notices=store.notices,
     )
 
@@ -130,14 +137,15 @@ def _all_groups(layout: StateLayout) -> list[Group]:
     return [*layout.groups, *loose]
 
 
-def _view(group: Group, states: NDArray[np.float32], starts: Rows) -> GroupView:
+def _view(
+    group: Group, states: NDArray[np.float32], starts: Rows, usual: UsualTolerances
+) -> GroupView:
     """Look at one group; `starts` are the rows at which episodes begin, and the end."""
     values = states[:, list(group.indices)].astype(np.float64)
     finite = np.isfinite(values).all(axis=1)
     usable = values[finite]
     low, high = (float(usable.min()), float(usable.max())) if len(usable) else (math.nan,) * 2
-    assumed = group.tolerance is None
-    tolerance = _ASSUMED_TOLERANCE * (high - low) if group.tolerance is None else group.tolerance
+    tolerance = usual.give(group)
     cells, coverage = _cover(group, usable, tolerance)
     step_share, episode_share = _movement(group, values, starts, tolerance)
     return GroupView(
@@ -148,7 +156,7 @@ def _view(group: Group, states: NDArray[np.float32], starts: Rows) -> GroupView:
         low=low,
         high=high,
         tolerance=tolerance,
-        assumed=assumed,
+        assumed=group.tolerance is None,
         step_share=step_share,
         episode_share=episode_share,
         cells=cells,

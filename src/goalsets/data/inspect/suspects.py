@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import StateLayout
+from goalsets.data.bounds import Bounds
 from goalsets.data.trajectories import Rows, Trajectories
 
 _LISTED = 5
@@ -15,7 +16,7 @@ _LISTED = 5
 
 
 def find_suspects(
-    trajectories: Trajectories, episodes: Rows, layout: StateLayout
+    trajectories: Trajectories, episodes: Rows, layout: StateLayout, bounds: Bounds
 ) -> tuple[str, ...]:
     """Look into some episodes and return a sentence for each suspicious thing."""
     actions = [trajectories.episode(int(e)).actions for e in episodes]
@@ -24,7 +25,7 @@ def find_suspects(
         _not_finite("states", states, episodes),
         _not_finite("actions", actions, episodes),
         _constant(np.concatenate(states), layout),
-        _out_of_bounds(np.concatenate(actions)),
+        _out_of_bounds(np.concatenate(actions), bounds),
         _duplicated(states, actions, episodes),
         _short(trajectories.lengths),
         _bad_units(np.concatenate(states), layout),
@@ -47,14 +48,18 @@ def _constant(states: NDArray[np.float32], layout: StateLayout) -> str:
     return f"{_list([layout.describe(int(i)) for i in constant])} never change."
 
 
-def _out_of_bounds(actions: NDArray[np.float32]) -> str:
-    outside = (np.abs(actions) > 1 + 1e-6).any(axis=0)
-    if not outside.any():
+def _out_of_bounds(actions: NDArray[np.float32], bounds: Bounds) -> str:
+    """A policy cannot learn actions that it is not allowed to take."""
+    room = 1e-6 * (bounds.high - bounds.low)
+    outside = (actions < bounds.low - room) | (actions > bounds.high + room)
+    outside &= np.isfinite(actions)
+    columns = [int(i) for i in np.flatnonzero(outside.any(axis=0))]
+    if not columns:
         return ""
-    low, high = float(np.nanmin(actions)), float(np.nanmax(actions))
-    columns = [int(i) for i in np.flatnonzero(outside)]
+    values, share = actions[outside], float(outside.any(axis=1).mean())
     return (
-        f"actions leave [-1, 1] in components {_list(columns)}: they span {low:.4g} to {high:.4g}."
+        f"{share:.2%} of actions leave their bounds, in components {_list(columns)}: they reach "
+        f"from {values.min():.4g} to {values.max():.4g}."
     )
 
 

@@ -1,13 +1,14 @@
 """Proposing a layout for data that has none.
 
-Names come from the log: its keys and the names of its features. What the data themselves suggest
-(angles, quaternions, discrete values, tolerances, objects that are alike, and what moves them) is
-*offered*, with the evidence, and never assumed: a coordinate pair on the unit circle may be
-anything, and only people know.
+Names come from the log: its keys and the names of its features. Every group has a tolerance, by the
+rule of `goalsets.data.tolerances`. What the data suggest beyond that (angles, quaternions, discrete
+values, objects that are alike, and what moves them) is *offered*, with the evidence, and never
+assumed: a coordinate pair on the unit circle may be anything, and only people know.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from goalsets.data.flatten import FieldSpec, total_size
 from goalsets.data.propose import motion, names, objects, values
 from goalsets.data.propose.offers import Offer, Proposal
 from goalsets.data.propose.values import Sample
+from goalsets.data.tolerances import UsualTolerances
 
 __all__ = ["Offer", "Proposal", "propose_layout"]
 
@@ -47,25 +49,32 @@ def propose_layout(
             f"the fields have {dim} coordinates together: expected a sample of shape [N, {dim}], "
             f"got {list(observations.shape)}."
         )
-    layout = StateLayout(dim, list(field_groups(fields)), name=name)
+    usual = UsualTolerances(observations)
+    groups, reasons = [], {}
+    for group in field_groups(fields):
+        tolerance, reasons[group.name] = usual.find(group.indices, group.metric)
+        groups.append(dataclasses.replace(group, tolerance=tolerance))
+    layout = StateLayout(dim, groups, names.aliases(fields, groups), name=name)
     sample = Sample(observations)
-    offers = list(_values(fields, layout, sample))
+    offers = list(_values(fields, layout, sample, usual))
     for group in layout.groups:
         offers += values.constant(group, sample)
-    for group in layout.groups:
-        offers += values.tolerance(group, sample)
     # What turned out to be an angle or a symbol is no place.
-    special = {i for o in offers if o.kind not in ("tolerance", "constant") for i in o.indices}
+    special = {i for o in offers if o.kind != "constant" for i in o.indices}
     places = [group for group in layout.groups if special.isdisjoint(group.indices)]
     moved = motion.relative(places, observations, starts)
-    return Proposal(layout, (*offers, *objects.alike(layout, sample, moved), *moved))
+    return Proposal(layout, (*offers, *objects.alike(layout, sample, moved), *moved), reasons)
 
 
-def _values(fields: Sequence[FieldSpec], layout: StateLayout, sample: Sample) -> Iterator[Offer]:
+def _values(
+    fields: Sequence[FieldSpec], layout: StateLayout, sample: Sample, usual: UsualTolerances
+) -> Iterator[Offer]:
     """What the coordinates of each field are, by their values."""
     stops = np.cumsum([field.size for field in fields])
     for field, stop in zip(fields, stops.tolist(), strict=True):
         for kind, indices, evidence in values.find(sample, stop - field.size, stop):
             metric: Metric = "exact" if kind in ("one-hot", "discrete") else kind
-            group = Group(names.for_part(layout, kind, indices), indices, metric)
+            tolerance, _ = usual.find(indices, metric)
+            name = names.for_part(layout, kind, indices)
+            group = Group(name, indices, metric, tolerance=tolerance)
             yield Offer(kind, tuple(indices), evidence, (group,))

@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
-from goalsets.core import StateLayout
-from goalsets.core.field_names import unique
+from collections.abc import Sequence
+
+from goalsets.core import Group, StateLayout, print_indices
+from goalsets.core.field_names import clean, unique
+from goalsets.data.flatten import FieldSpec
+
+
+def aliases(fields: Sequence[FieldSpec], made: Sequence[Group]) -> dict[str, str]:
+    """The name of a field stands for all its coordinates, where each of them is a group."""
+    found: dict[str, str] = {}
+    taken = [group.name for group in made]
+    start = 0
+    for field in fields:
+        name = clean(field.name)
+        if len(field.names) > 1 and field.name and name not in (*taken, *found):
+            # By number: so it still holds when groups are renamed or joined.
+            found[name] = print_indices(range(start, start + field.size))
+        start += field.size
+    return found
 
 
 def for_part(layout: StateLayout, kind: str, indices: range) -> str:

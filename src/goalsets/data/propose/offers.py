@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from goalsets.core import Group, StateLayout, layout_to_dict, print_indices
 
 Found = Literal["angle", "quaternion", "one-hot", "discrete"]
-Kind = Literal[Found, "constant", "tolerance", "alike", "relative"]
+Kind = Literal[Found, "constant", "alike", "relative"]
 
-_WORDS: dict[Kind, str] = {"tolerance": "tolerance", "alike": "kind", "relative": "relative_to"}
+_WORDS: dict[Kind, str] = {"alike": "kind", "relative": "relative_to"}
 """Offers that add one word to groups, and leave everything else about them as it is."""
 _ASKS: dict[Kind, str] = {
     "angle": "an angle as (cos, sin)?",
@@ -31,9 +32,9 @@ _MEANS: dict[Kind, str] = {
 }
 """What it leads to, where the words do not say it."""
 _HEADER = """\
-# A layout proposed from data. Comments are offers and not in force; each says what to put in place
-# of which line, if that is what the coordinates are. To take several offers about one group, write
-# one line with the words of all of them.
+# A layout proposed from data. It is in force as it is, tolerances included. Lines that are comments
+# are offers and not in force; each says what to put in place of which line, if that is what the
+# coordinates are. To take several offers about one group, write one line with the words of all.
 """
 
 
@@ -90,6 +91,8 @@ class Proposal:
 
     layout: StateLayout
     offers: tuple[Offer, ...]
+    tolerances: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Where the tolerance of each group comes from, by name."""
 
     def adopt(self, *offers: Offer) -> StateLayout:
         """Return the layout with some offers accepted, in whatever order they come.
@@ -118,22 +121,23 @@ class Proposal:
         import yaml
 
         head = yaml.safe_dump({"name": self.layout.name, "dim": self.layout.dim}, sort_keys=False)
-        tolerances = {o.group.name: o for o in self.offers if o.kind == "tolerance" and o.group}
-        lines = [_HEADER + head + "groups:"]
+        lines = [_HEADER + head.rstrip("\n")]
+        if self.layout.aliases:
+            # First, so that offers at the end of the file stand among the groups.
+            lines.append("aliases:")
+            lines += [f"  {yaml.safe_dump({n: t}).strip()}" for n, t in self.layout.aliases.items()]
+        lines.append("groups:")
         for name, plain in layout_to_dict(self.layout)["groups"].items():
-            lines.append(f"  {_yaml_line(name, plain)}")
-            if name in tolerances:
-                offer = tolerances[name]
-                lines.append(f"  # {self.yaml_lines(offer)[1][0]}  # {offer.evidence}")
+            why = f"  # {self.tolerances[name]}" if name in self.tolerances else ""
+            lines.append(f"  {_yaml_line(name, plain)}{why}")
         for offer in self.offers:
-            if offer.kind != "tolerance":
-                gone, new = self.yaml_lines(offer)
-                lines += [
-                    f"\n{offer.question()}",
-                    f"# {'Put this in place of' if new else 'Delete'} {', '.join(gone)}"
-                    + (":" if new else "."),
-                    *(f"  # {line}" for line in new),
-                ]
+            gone, new = self.yaml_lines(offer)
+            lines += [
+                f"\n{offer.question()}",
+                f"# {'Put this in place of' if new else 'Delete'} {', '.join(gone)}"
+                + (":" if new else "."),
+                *(f"  # {line}" for line in new),
+            ]
         return "\n".join(lines) + "\n"
 
 

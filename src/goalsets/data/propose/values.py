@@ -1,8 +1,7 @@
-"""What coordinates are by their values: angles, quaternions, symbols, constants, tolerances."""
+"""What coordinates are by their values: angles, quaternions, symbols, constants."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,8 +19,6 @@ UNIT_ERROR = 1e-3
 """How far from 1 their norm may be."""
 MAX_VALUES = 10
 """A coordinate with more different whole numbers counts as continuous."""
-TOLERANCE_SHARE = 0.05
-"""Tolerance to offer, as a share of the range in which 98 % of the values lie."""
 
 Finding = tuple[Found, range, str]
 
@@ -107,17 +104,3 @@ def constant(group: Group, sample: Sample) -> Iterator[Offer]:
     if indices:
         values = ", ".join(f"{sample.columns[index][0]:.4g}" for index in indices)
         yield Offer("constant", indices, f"{len(sample.rows)} rows hold only {values}")
-
-
-def tolerance(group: Group, sample: Sample) -> Iterator[Offer]:
-    """Offer a share of the widest range; a few outliers shall not widen it."""
-    widest = 0.0
-    for index in group.indices:
-        if len(sample.columns[index]) >= MIN_ROWS:
-            low, high = np.percentile(sample.columns[index], (1, 99))
-            widest = max(widest, float(high - low))
-    value = float(f"{TOLERANCE_SHARE * widest:.2g}")
-    if value > 0:
-        evidence = f"{TOLERANCE_SHARE:.0%} of the range of 98% of its values, {widest:.3g}"
-        changed = dataclasses.replace(group, tolerance=value)
-        yield Offer("tolerance", tuple(group.indices), evidence, (changed,))

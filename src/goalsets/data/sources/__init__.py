@@ -9,6 +9,7 @@ from goalsets.data.sources.base import (
     SourceError,
     Split,
     default_store_name,
+    known_action_space,
     known_layout,
     known_rate,
 )
@@ -39,6 +40,7 @@ __all__ = [
     "SourceError",
     "Split",
     "default_store_name",
+    "known_action_space",
     "known_layout",
     "known_rate",
 ]

@@ -68,8 +68,9 @@ class Source(Protocol):
     """A log of episodes in some format, read one episode at a time.
 
     A source may also have, and need not: `known_layout()`, the layout of its states where it knows
-    that; `rate`, a setting, or `known_rate()`, the steps a second; and `store_name`, what a store
-    of it is called. See the functions of these names.
+    that; `rate`, a setting, or `known_rate()`, the steps a second; `known_action_space()`, the
+    smallest and the largest action, `[A]` each, infinite where there is no limit; and `store_name`,
+    what a store of it is called. See the functions of these names.
     """
 
     @property
@@ -113,6 +114,12 @@ def known_rate(source: Source) -> float | None:
     told: float | None = getattr(source, "rate", None)
     ask = getattr(source, "known_rate", None)
     return ask() if told is None and ask is not None else told
+
+
+def known_action_space(source: Source) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+    """The ends of the space of actions, where the source knows it; None where nobody does."""
+    ask = getattr(source, "known_action_space", None)
+    return None if ask is None else ask()
 
 
 def default_store_name(source: Source) -> str:

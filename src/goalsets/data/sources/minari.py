@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from goalsets.core import Episode, GoalsetsError
 from goalsets.core.errors import suggest
-from goalsets.data.flatten import FieldSpec, Shape, choose_fields, flatten, leaves
+from goalsets.data.flatten import FieldSpec, choose_fields, flatten, leaves
 from goalsets.data.sources.base import (
     LEFT_OUT,
     SOURCES,
@@ -30,6 +30,7 @@ from goalsets.data.sources.base import (
     require,
 )
 from goalsets.data.sources.goal_env import Parts, has_goals, part_goals
+from goalsets.data.sources.spaces import space_ends, space_shapes
 
 _LOOKED_AT = 10
 """Episodes that show whether an achieved goal is in the observation again."""
@@ -84,6 +85,11 @@ class Minari:
         """Say what is being read."""
         data = self._load()
         return f"Minari data set {self.dataset} with {data.total_episodes} episodes"
+
+    def known_action_space(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The ends of the space that the data set declares for its actions."""
+        data = self._load()
+        return space_ends(data.action_space, self._action_fields(data))
 
     def episodes(self, split: Split = "train") -> Iterator[Episode]:
         """Read all episodes, one at a time."""
@@ -146,7 +152,9 @@ class Minari:
 
     def _parts(self, data: Dataset) -> Parts:
         try:
-            fields, left_out = choose_fields(_shapes(data.observation_space), self.observations)
+            fields, left_out = choose_fields(
+                space_shapes(data.observation_space), self.observations
+            )
             if self.observations:
                 return Parts(fields)
             for key in left_out:
@@ -163,7 +171,7 @@ class Minari:
     def _action_fields(self, data: Dataset) -> tuple[FieldSpec, ...]:
         """Actions are wanted whole: leaving a part of them out would change what was done."""
         try:
-            fields, left_out = choose_fields(_shapes(data.action_space))
+            fields, left_out = choose_fields(space_shapes(data.action_space))
         except GoalsetsError as error:
             raise SourceError(f"Minari data set {self.dataset!r}, actions: {error}") from None
         if left_out:
@@ -183,9 +191,3 @@ class Minari:
             if key not in infos:
                 raise SourceError(f"{where}: infos have no {key!r}: {suggest(key, infos)}")
         return {key: np.asarray(infos[key]) for key in self.extras}
-
-
-def _shapes(space: Any) -> dict[str, Shape | None]:  # noqa: ANN401 - a Gymnasium space
-    from goalsets.envs.observed import space_shapes  # Gymnasium comes with Minari
-
-    return space_shapes(space)

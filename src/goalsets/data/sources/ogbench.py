@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from goalsets.core import Episode, StateLayout
 from goalsets.data.flatten import FieldSpec
 from goalsets.data.sources.archive import Archive
@@ -76,6 +79,15 @@ class OGBench:
         from goalsets.envs.tasks import TASKS
 
         return TASKS[self.name].layout if self.name in TASKS else None
+
+    def known_action_space(self) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+        """That of the task of this name, if there is one."""
+        from goalsets.envs.tasks import TASKS
+
+        if self.name not in TASKS:
+            return None
+        with Archive(self.get("train")) as archive:
+            return TASKS[self.name].action_bounds(archive.shape("actions")[1])
 
     def describe(self) -> str:
         """Say what is being read."""

@@ -1,0 +1,12 @@
+"""Numbers of steps as people read them: with seconds where the rate is known."""
+
+from __future__ import annotations
+
+
+def duration(steps: float, rate: float | None) -> str:
+    """Steps, and seconds where the rate, in steps a second, is known."""
+    text = f"{steps:,.0f} {'step' if round(steps) == 1 else 'steps'}"
+    if rate is None:
+        return text
+    seconds = steps / rate
+    return f"{text} ({seconds:.2g} s)" if seconds < 100 else f"{text} ({seconds:,.0f} s)"

@@ -1,0 +1,177 @@
+"""Actions stay in the data's own units, from the data to the policy."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+import goalsets
+from goalsets.core import Episode
+from goalsets.data.bounds import BoundsError, Limits
+from goalsets.data.store import Store
+from goalsets.data.writer import write_store
+from goalsets.envs.tabletop import record_play, tabletop_layout
+from goalsets.runs.config import TrainConfig
+from goalsets.runs.run import Run, RunError
+from goalsets.train.session import train
+
+TASK = "tabletop-single-v0"
+LAYOUT = tabletop_layout(1)
+
+
+@pytest.fixture(scope="module")
+def played() -> list[Episode]:
+    return list(record_play(20, 60, seed=2).episodes())
+
+
+def in_units(episodes: list[Episode], scale: np.ndarray, shift: np.ndarray) -> list[Episode]:
+    return [
+        dataclasses.replace(e, actions=(e.actions * scale + shift).astype(np.float32))
+        for e in episodes
+    ]
+
+
+def small(store: Store, **changes: object) -> TrainConfig:
+    """On a store of one's own: no environment tells what actions may be."""
+    fields = {"task": str(store.path), "steps": 40, "batch_size": 64, "hidden": 32, "horizon": 20}
+    return TrainConfig(**{**fields, "learning_rate": 3e-3, **changes})
+
+
+@pytest.fixture(scope="module")
+def plain(played: list[Episode], tmp_path_factory: pytest.TempPathFactory) -> Run:
+    place = tmp_path_factory.mktemp("plain")
+    store = write_store(place / "store", played, layout=LAYOUT)
+    return train(small(store), store, place / "run")
+
+
+def ask(run: Run, episodes: list[Episode]) -> np.ndarray:
+    """Actions, from many states to many goals; many are near the bounds."""
+    states = np.concatenate([e.observations[:-1] for e in episodes])[::7]
+    goals = np.roll(states, 31, axis=0)
+    return goalsets.load(run.path).act(states, goals, "block0_pos")
+
+
+@pytest.mark.full
+@settings(max_examples=6, phases=(Phase.generate,))  # each is a training: none to simplify
+@given(
+    scale=st.lists(st.floats(1e-2, 1e3), min_size=5, max_size=5),
+    shift=st.lists(st.floats(-10, 10), min_size=5, max_size=5),
+)
+def test_the_units_of_actions_make_no_difference(
+    played: list[Episode],
+    plain: Run,
+    tmp_path_factory: pytest.TempPathFactory,
+    scale: list[float],
+    shift: list[float],
+) -> None:
+    """For any affine change of units, policies agree after converting back.
+
+    Within 2 % of a deviation of the actions: standardised data differ in their last bits, and forty
+    steps of training make more of it.
+    """
+    place = tmp_path_factory.mktemp("changed")
+    factors = np.array(scale)
+    shifts = factors * np.array(shift)  # up to ten times as far from zero as the data is wide
+    store = write_store(place / "store", in_units(played, factors, shifts), layout=LAYOUT)
+    run = train(small(store), store, place / "run")
+    back = (ask(run, played) - shifts) / factors
+    apart = np.abs(back - ask(plain, played)) / plain.frame.normaliser.action_std
+    assert apart.max() < 0.02
+
+
+def test_a_policy_acts_in_the_units_of_the_data(
+    played: list[Episode], plain: Run, tmp_path: Path
+) -> None:
+    degrees = in_units(played, np.full(5, 80.0), np.zeros(5))
+    store = write_store(tmp_path / "s", degrees, layout=LAYOUT)
+    run = train(small(store), store, tmp_path / "run")
+    actions = ask(run, played)
+    assert np.abs(actions).max() > 20, "an arm in degrees would hardly move"
+    assert (actions >= run.frame.bounds.low).all()
+    assert (actions <= run.frame.bounds.high).all()
+    np.testing.assert_allclose(run.frame.bounds.high, 1.2 * 80 * np.ones(5), rtol=1e-3)
+    assert Run.open(run.path).frame.bounds.origin == "data"
+    assert run.tell_bounds()["from"].startswith("from the data")
+
+
+def test_they_can_be_set_and_are_kept(played: list[Episode], tmp_path: Path) -> None:
+    store = write_store(tmp_path / "s", played, layout=LAYOUT)
+    config = small(store, steps=4, action_low=[-0.3], action_high=[0.3, 0.3, 0.3, 0.3, 0.5])
+    assert TrainConfig.from_json(config.to_json()) == config
+    run = train(config, store, tmp_path / "run")
+    assert run.frame.bounds.origin == Run.open(run.path).frame.bounds.origin == "given"
+    assert np.abs(ask(run, played)[:, :4]).max() <= np.float32(0.3)
+    with pytest.raises(BoundsError, match="got 2 numbers for the low ends of actions with 5"):
+        train(small(store, action_low=(-1, -1)), store, tmp_path / "wrong")
+    with pytest.raises(BoundsError, match="the smallest of action 0 is 2, above its largest, 1.2"):
+        train(small(store, action_low=(2,)), store, tmp_path / "wrong")
+    with pytest.raises(RunError, match=r"action_low is \(-0.3,\), not None"):
+        train(small(store, steps=4), store, tmp_path / "run", resume=True)
+
+
+def test_who_says_what_actions_may_be(played: list[Episode], tmp_path: Path) -> None:
+    """The environment knows better than the data, and people know better than both."""
+    store = write_store(tmp_path / "data", played, layout=LAYOUT)
+    run = train(small(store, task=TASK, steps=1), store, tmp_path / "run")
+    assert run.frame.bounds.high.tolist() == [1.0] * 5
+    assert run.frame.bounds.origin == "space"
+    set_there = write_store(tmp_path / "set", played, layout=LAYOUT, limits=Limits(high=(2,)))
+    run = train(small(set_there, task=TASK, steps=1), set_there, tmp_path / "other")
+    assert run.frame.bounds.high.tolist() == [2.0] * 5
+
+
+def test_older_runs_keep_the_bounds_that_they_were_trained_with(plain: Run, tmp_path: Path) -> None:
+    """Before runs kept bounds, all of them were bounded by -1 and 1."""
+    import shutil
+
+    shutil.copytree(plain.path, tmp_path / "run")
+    frame = tmp_path / "run" / "frame.safetensors"
+    with safe_open(frame, framework="pt") as file:
+        tensors = {
+            name: file.get_tensor(name)
+            for name in file.keys()  # noqa: SIM118 - no mapping
+            if name not in ("action_low", "action_high")
+        }
+    tensors["action_mean"] += 5.0  # so that the network wants more than 1
+    save_file(tensors, frame, {"horizon": "20"})
+    data = json.loads((tmp_path / "run/data.json").read_text())
+    (tmp_path / "run/data.json").write_text(
+        json.dumps({k: v for k, v in data.items() if k not in ("rate", "actions")})
+    )
+    older = Run.open(tmp_path / "run")
+    assert older.frame.bounds.low.tolist() == [-1.0] * 5
+    assert older.frame.bounds.origin == "older"
+    states = np.zeros((3, LAYOUT.dim), np.float32)
+    assert (goalsets.load(older.path).act(states, states, "all") == 1.0).all()
+    assert older.tell_bounds() == {
+        "low": [-1.0] * 5,
+        "high": [1.0] * 5,
+        "from": "as for all runs before bounds were kept",
+        "notes": [],
+    }
+
+
+def test_a_run_goes_on_with_the_bounds_that_it_began_with(
+    played: list[Episode], tmp_path: Path
+) -> None:
+    """Even if somebody imports the same data with other bounds meanwhile."""
+    store = write_store(tmp_path / "s", played, layout=LAYOUT)
+    config = small(store, steps=8)
+    stopped = iter([False] * 3 + [True])
+    from goalsets.train.loop import StoppedError
+
+    with pytest.raises(StoppedError):
+        train(config, store, tmp_path / "run", stop=lambda: next(stopped))
+    again = write_store(store.path, played, layout=LAYOUT, limits=Limits(high=(0.1,)))
+    run = train(config, again, tmp_path / "run", resume=True)
+    np.testing.assert_array_equal(run.frame.bounds.high, store.bounds.high)
+    whole = train(config, store, tmp_path / "whole")
+    np.testing.assert_array_equal(ask(run, played), ask(whole, played))
