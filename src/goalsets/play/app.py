@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import viser
 
 from goalsets.core import GoalsetsError
+from goalsets.play.dress import dressing
 from goalsets.play.film import Filmer
 from goalsets.play.page import make_hand
 from goalsets.play.session import TabSession
@@ -74,6 +75,7 @@ class Playground:
             show_share_button=False,
             brand_color=_BRAND,
         )
+        self._server.gui.add_html(dressing())
         self._hand.build(self._server)
         self._server.on_client_connect(self._come)
         self._server.on_client_disconnect(self._go)
