@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from goalsets.collect import RECIPES, CollectError, collect, recipe_for
+from goalsets.core import GoalsetsError
 from goalsets.data.paths import data_dir
 from goalsets.envs.tasks import TASKS
 
@@ -67,7 +68,7 @@ def test_numbers_that_make_no_sense(tmp_path, options, text):
 
 def test_directory_that_cannot_be_made(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(CollectError, match=r"cannot write .*file.*: Not a directory"):
+    with pytest.raises(GoalsetsError, match=r"cannot collect .* into .*file.*: Not a directory"):
         collect("cube-single-noisy-v0", output=tmp_path / "file" / "data")
 
 

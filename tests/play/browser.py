@@ -50,8 +50,8 @@ def playground(*words: str) -> Iterator[str]:
 class Tab:
     """One tab, and how to find things in it."""
 
-    def __init__(self, browser: Any, url: str) -> None:
-        self.page = browser.new_page(viewport=SIZE)
+    def __init__(self, browser: Any, url: str, size: dict[str, int] | None = None) -> None:
+        self.page = browser.new_page(viewport=size or SIZE)
         self.page.set_default_timeout(PATIENCE)
         self.asked: list[str] = []
         self.page.on("request", lambda request: self.asked.append(request.url))

@@ -131,16 +131,16 @@ def test_every_control_does_what_it_says(open_tab: Opener, tmp_path: Path) -> No
         # Tolerances and ready-made questions write the text, too.
         tab.type("within cm", "2")
         tab.asks("block0_pos:0.2")  # in observation units, of a decimetre
-        tab.choose("Ready-made", re.compile("^everything:"))
+        tab.choose("Ready-made", "everything")
         tab.asks("all")
-        tab.choose("Ready-made", re.compile("^cube_pos:"))
+        tab.choose("Ready-made", "block0_pos")
         tab.asks("block0_pos")
         # Distances, under other questions side by side.
         legend = tab.page.locator(".u-legend .u-label")
         legend.filter(has_text="the question").wait_for()
         tab.page.get_by_text("Compare with other questions").click()
-        tab.page.locator("label", has_text=re.compile("^ee_pos$")).click()
-        legend.filter(has_text="ee_pos").wait_for()
+        tab.page.locator("label", has_text=re.compile("^eff_pos$")).click()
+        legend.filter(has_text="eff_pos").wait_for()
         # Time, step by step; an episode that was, and back.
         for number in (1, 2):
             tab.button("Step").click()

@@ -26,7 +26,7 @@ def test_goals_come_whole_from_one_place(setup: Setup) -> None:
 
 def test_dragging_the_block_changes_it_and_nothing_else(setup: Setup) -> None:
     before = setup.shelf.held_out(0)
-    grip = next(grip for grip in setup.shelf.grips if grip.name == "cube 0")
+    grip = next(grip for grip in setup.shelf.grips if grip.name == "block0")
     after = setup.shelf.move(before, grip, (1.0, -0.5, 0.2), np.pi / 2)
     changed = [n for n, source in after.sources.items() if source == "dragged"]
     assert changed == ["block0_pos", "block0_yaw"]
@@ -42,7 +42,7 @@ def test_dragging_the_block_changes_it_and_nothing_else(setup: Setup) -> None:
 
 def test_the_arm_follows_a_gripper_that_is_dragged(setup: Setup) -> None:
     before = setup.shelf.held_out(0)
-    grip = next(grip for grip in setup.shelf.grips if grip.name == "gripper")
+    grip = next(grip for grip in setup.shelf.grips if grip.name == "eff (gripper)")
     after = setup.shelf.move(before, grip, (-1.0, 1.0, 1.0), 0.0)
     assert after.sources["eff_pos"] == "dragged"
     assert after.sources["joint_pos"] == "follows"

@@ -76,7 +76,7 @@ def test_inverse_kinematics_bring_the_arm_to_the_gripper(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("cube-single-noisy-v0", "cube"),
+        ("cube-single-noisy-v0", "block"),
         ("puzzle-3x3-play-v0", "arm"),
         ("pointmaze-medium-navigate-v0", "point"),
         ("antmaze-medium-navigate-v0", "ant"),

@@ -18,6 +18,7 @@ from typing import Protocol
 import viser
 
 from goalsets.core import GoalsetsError
+from goalsets.play.dress import dressing
 from goalsets.play.film import Filmer
 from goalsets.play.page import make_hand
 from goalsets.play.session import SimulatorSession, TabSession
@@ -118,6 +119,7 @@ class Playground:
             show_share_button=False,
             brand_color=_BRAND,
         )
+        self._server.gui.add_html(dressing())
         venue.build(self._server)
         self._server.on_client_connect(self._come)
         self._server.on_client_disconnect(self._go)

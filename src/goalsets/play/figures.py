@@ -19,31 +19,30 @@ OPEN: Colour = (245, 158, 11)
 """Asked for, and not so yet."""
 MET: Colour = (34, 160, 80)
 """Asked for, and so."""
-_IGNORED: Colour = (140, 148, 160)
-_ASKED_OPACITY, _IGNORED_OPACITY, _REACH_OPACITY = 0.6, 0.07, 0.13
+_IGNORED: Colour = (92, 112, 148)
+_ASKED_OPACITY, _IGNORED_OPACITY = 0.75, 0.24
+_REACH_PIXELS, _REACH_CORNERS = 1.5, 64
+"""How thick the lines are that show how near is near enough, and how round."""
 _HALO = 1.08
 """How much larger the ghost of an object is, to be seen when the object is there."""
 
 
 class Reach:
-    """How near is near enough: a ball around a place that is asked for, in a maze a disc."""
+    """How near is near enough: a ball around a place that is asked for, in a maze a circle.
+
+    The ball is three circles of lines: a surface would hide the ghost that is inside it.
+    """
 
     def __init__(self, scene: viser.SceneApi, pane: int, grip: Grip) -> None:
         self._grip = grip
-        name = f"/reach/{pane}/{grip.name}"
-        look: dict[str, Any] = {
-            "color": OPEN,
-            "opacity": _REACH_OPACITY,
-            # Its front would hide the ghost inside it.
-            "side": "back",
-            "cast_shadow": False,
-            "receive_shadow": False,
-            "visible": False,
-        }
-        if grip.planar:
-            self._ball: Any = scene.add_cylinder(name, radius=1.0, height=0.05, **look)
-        else:
-            self._ball = scene.add_icosphere(name, radius=1.0, subdivisions=2, **look)
+        self._ball: Any = scene.add_line_segments(
+            f"/reach/{pane}/{grip.name}",
+            _circles(1 if grip.planar else 3),
+            OPEN,
+            thickness=_REACH_PIXELS,
+            thickness_units="screen",
+            visible=False,
+        )
         self._last: tuple[Any, ...] = ()
 
     def draw(
@@ -65,7 +64,18 @@ class Reach:
             self._last = new
             self._ball.position = place
             self._ball.scale = (radius, radius, 1.0 if self._grip.planar else radius)
-            self._ball.color = MET if term.name in met else OPEN
+            colours = np.empty(self._ball.points.shape, dtype=np.uint8)
+            colours[:] = MET if term.name in met else OPEN
+            self._ball.colors = colours
+
+
+def _circles(count: int) -> NDArray[np.float32]:
+    """Unit circles as segments `[N, 2, 3]`: the first lies flat, the others stand."""
+    angles = np.linspace(0.0, 2 * np.pi, _REACH_CORNERS + 1)
+    flat = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1)
+    circles = [np.roll(flat, turn, axis=1) for turn in range(count)]
+    ends = [np.stack([circle[:-1], circle[1:]], axis=1) for circle in circles]
+    return np.concatenate(ends).astype(np.float32)
 
 
 class Figure:

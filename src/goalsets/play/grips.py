@@ -24,7 +24,7 @@ class Grip:
     """A thing that can be taken and put elsewhere."""
 
     name: str
-    """Such as `cube 0` or `gripper`."""
+    """As questions call it, such as `block0`."""
     layout: StateLayout
     position: str
     """The group of its position, with two or three coordinates."""
@@ -107,9 +107,9 @@ def _known(layout: StateLayout) -> Iterator[tuple[str, str]]:
     """What OGBench's worlds and the tabletop have, and what its position is called."""
     for group in layout.by_name:
         thing, _, kind = group.rpartition("_")
-        title = thing.replace("block", "cube ") if thing.startswith("block") else _TITLES.get(thing)
+        title = thing if thing.startswith("block") else _TITLES.get(thing)
         if title is not None and kind in ("pos", "xy"):
             yield title, group
 
 
-_TITLES = {"": "point", "eff": "gripper", "root": "torso", "ball": "ball"}
+_TITLES = {"": "point", "eff": "eff (gripper)", "root": "root (torso)", "ball": "ball"}

@@ -1,4 +1,4 @@
-"""The page of one tab: goal and question on the left, the scene, what happens on the right."""
+"""The page of one tab: what people do on the left, the scene, what happens on the right."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from goalsets.play.panels.goal import GoalPanel, handled_first
 from goalsets.play.panels.insight import InsightPanel
 from goalsets.play.panels.plan import PlanPanel
 from goalsets.play.panels.question import QuestionPanel
-from goalsets.play.panels.run import RunPanel
+from goalsets.play.panels.run import RunPanel, StartPanel
 from goalsets.play.recording import Recording
 from goalsets.play.scene import BodyScene, Stagehand
 from goalsets.play.setup import Setup, Support
@@ -49,14 +49,16 @@ class Page:
         gui.set_panel_label("goalsets playground")
         gui.add_html(heading(desk.setup))
         self._error = gui.add_html("")
-        with gui.add_folder("1 · The goal"):
+        # First what every tab needs at once: it is seen also in the smallest window.
+        self._run = RunPanel(desk, show.stages[0].world.pushes)
+        with gui.add_folder("The goal"):
             self._goal = GoalPanel(desk, self._offer)
-        with gui.add_folder("2 · The question"):
+        with gui.add_folder("The question"):
             self._question = QuestionPanel(desk)
+        with gui.add_folder("Where it starts, when it stops", expand_by_default=False):
+            StartPanel(desk)
         right = gui.add_panel()
-        with right.add_tab("Run and watch"):
-            with gui.add_folder("3 · Run"):
-                self._run = RunPanel(desk, show.stages[0].world.pushes)
+        with right.add_tab("What happens"):
             self._plan: PlanPanel | None = None
             if any(checkpoint.planner is not None for checkpoint in desk.setup.checkpoints):
                 with gui.add_folder("Plan"):
@@ -89,6 +91,7 @@ class Page:
 
     def draw_numbers(self, show: Show) -> None:
         """Draw what changes with every step, but need not be seen with every step."""
+        self._run.follow(show)
         self._insight.draw(show)
         self._episodes.follow(show)
         if self._plan is not None:

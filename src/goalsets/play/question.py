@@ -18,6 +18,10 @@ from goalsets.evaluate.suites.description import SuiteError, shipped_description
 _SPAN = 4.0
 """A slider goes up to so many times the layout's own tolerance."""
 _STEPS = 80
+_WIDTH = 34
+"""Characters of a question that a list has room for."""
+_SHORT = ("task", "all")
+"""Words of the query language that say less than their names here."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,11 @@ class ReadyMade:
     name: str
     text: str
     description: str
+
+    @property
+    def label(self) -> str:
+        """What it asks for, as people would type it; its name if that is too long to read."""
+        return self.text if self.text not in _SHORT and len(self.text) <= _WIDTH else self.name
 
 
 @dataclass(frozen=True)

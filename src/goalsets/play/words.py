@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -14,7 +15,10 @@ from goalsets.play.goal import FOLLOWS, Goal
 from goalsets.play.setup import Setup, Support
 from goalsets.play.stage import View
 
-_GREEN, _AMBER, _RED, _GREY = "#15803d", "#b45309", "#b91c1c", "#6b7280"
+_GREEN, _AMBER, _RED, _GREY = "#166534", "#92400e", "#991b1b", "#4b5563"
+"""Dark enough to be read on white and on the pale grounds below."""
+_NUMBERED = re.compile(r" of (the )?(cube|block|button)( \d+)?$")
+"""The group's name says of which: `block0_pos` is the position, and needs no "of cube 0"."""
 _ROWS = 9
 """Requirements that a table has room for."""
 _BOX = "margin:0 .75em .5em;padding:.5em .7em;border-radius:6px;font-size:.85em;line-height:1.35"
@@ -24,7 +28,15 @@ _TABLE = "width:100%;border-collapse:collapse;font-size:.8em;font-variant-numeri
 def heading(setup: Setup) -> str:
     """Who plays, and what to do."""
     names = " against ".join(escape(str(c)) for c in setup.checkpoints)
-    return _plain(f"<b>{escape(setup.task.name)}</b><br><span style='color:{_GREY}'>{names}</span>")
+    return _plain(
+        f"<h1 class='goalsets-heading'>{escape(setup.task.name)}</h1>"
+        f"<span style='color:{_GREY}'>{names}</span>"
+    )
+
+
+def meaning(group: Group) -> str:
+    """What a group is, in a few words that do not say its name again under another one."""
+    return _NUMBERED.sub("", group.description.removesuffix(" (cos, sin)"))
 
 
 def title(goal: Goal) -> str:
@@ -59,11 +71,11 @@ def light(views: Sequence[View], ending: str | None, playing: bool) -> str:
 def _one_light(view: View, named: bool, ending: str | None, playing: bool) -> str:
     name = f"{escape(view.name)}: " if named else ""
     if view.reached_at is not None:
-        colour, word = "#16a34a", f"Reached at step {view.reached_at}"
+        colour, word = "#15803d", f"Reached at step {view.reached_at}"
     elif ending == "time is up":
-        colour, word = "#dc2626", "Not reached: time is up"
+        colour, word = "#b91c1c", "Not reached: time is up"
     else:
-        colour, word = ("#f59e0b", "On its way") if playing else ("#9ca3af", "Not reached yet")
+        colour, word = ("#b45309", "On its way") if playing else ("#4b5563", "Not reached yet")
     now = "holds now" if view.inside else "does not hold now"
     return (
         f"<div data-light='{'reached' if view.reached_at is not None else 'open'}' "
@@ -76,7 +88,11 @@ def _one_light(view: View, named: bool, ending: str | None, playing: bool) -> st
 def violations(views: Sequence[View], layout: StateLayout) -> str:
     """For each requirement how far it is from true; green where it is true."""
     names = [f"<th>{escape(v.name)}</th>" for v in views]
-    head = "<th></th>" + ("".join(names) if len(views) > 1 else "<th>now</th>") + "<th>within</th>"
+    head = (
+        "<th>asked for</th>"
+        + ("".join(names) if len(views) > 1 else "<th>now</th>")
+        + "<th>within</th>"
+    )
     found = list(zip(*(view.violations() for view in views), strict=True))
     # What is not so yet goes first where there is no room for all.
     order = sorted(found, key=lambda terms: all(bool(t.satisfied) for t in terms))
@@ -97,7 +113,7 @@ def _violation_row(terms: Sequence[Violation], layout: StateLayout) -> str:
     cells = "".join(_distance_cell(group, term) for term in terms)
     within = "equal" if group.metric == "exact" else _amount(group, terms[0].tolerance)
     return (
-        f"<tr><td title='{escape(group.description)}'>{escape(terms[0].name)}</td>{cells}"
+        f"<tr><td title='{escape(meaning(group))}'>{escape(terms[0].name)}</td>{cells}"
         f"<td style='color:{_GREY}'>{within}</td></tr>"
     )
 
@@ -121,7 +137,7 @@ def sources(goal: Goal) -> str:
             f"<tr><td>the rest</td><td>{_numbers(goal.state[loose])}</td>"
             f"<td style='color:{_GREY}'>{escape(goal.sources['rest'])}</td></tr>"
         )
-    return _table("<th></th><th>numbers</th><th>from</th>", rows)
+    return _table("<th>group</th><th>numbers</th><th>from</th>", rows)
 
 
 def support(found: Support | None) -> str:

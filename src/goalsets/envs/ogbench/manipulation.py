@@ -156,8 +156,8 @@ class ManipulationAdapter(OGBenchAdapter):
 
     @property
     def pushes(self) -> str | None:
-        """A cube where there is one, or else the arm."""
-        return "cube" if self._cubes else "arm"
+        """A block where there is one, as the layout calls cubes, or else the arm."""
+        return "block" if self._cubes else "arm"
 
     def push(self, rng: np.random.Generator) -> None:
         """Give a cube or the arm a velocity."""

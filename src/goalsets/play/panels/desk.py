@@ -12,6 +12,8 @@ from goalsets.play.setup import Setup
 from goalsets.play.show import Show
 
 Command = Callable[[Show], None]
+CHOSEN = "✓ "
+"""Stands before the label of a button that is chosen. The page's script tells screen readers."""
 Complain = Callable[[str], None]
 """Says on the page why a command was refused."""
 
@@ -52,7 +54,7 @@ class Desk:
         """Run the command of the button that was clicked in a row of them."""
 
         async def clicked(event: Any) -> None:  # noqa: ANN401 - as above
-            self.do(commands[event.target.value], complain)
+            self.do(commands[event.target.value.removeprefix(CHOSEN)], complain)
 
         group.on_click(clicked)
 

@@ -27,7 +27,7 @@ class GoalPanel:
         """Add the widgets to the present container."""
         self._desk = desk
         gui = desk.gui
-        gui.add_html(note("The see-through ghost in the scene. Take one, or drag it."))
+        gui.add_html(note("The see-through ghost. Take another, or drag it."))
         self._title = gui.add_html("")
         takes = {"Official": self._official, "Where it is now": _present}
         if len(desk.setup.shelf.bank):

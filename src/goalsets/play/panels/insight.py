@@ -1,4 +1,4 @@
-"""Understanding: the light, what is missing, predicted distances, and what the data says."""
+"""Understanding: what is missing, predicted distances, and what the data says."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from goalsets.core import Query
 from goalsets.play.panels.desk import Desk
 from goalsets.play.setup import Support
 from goalsets.play.show import Show
-from goalsets.play.words import light, note, support, violations
+from goalsets.play.words import note, support, violations
 
 _COLOURS = ("#0f766e", "#c2410c", "#4338ca", "#be185d", "#4d7c0f", "#0369a1", "#78350f", "#6b7280")
 _DASHES = ([], [6, 4])
@@ -26,7 +26,6 @@ class InsightPanel:
         """Add the widgets to the present container."""
         self._desk = desk
         gui, setup = desk.gui, desk.setup
-        self._light = gui.add_html("")
         self._violations = gui.add_html("")
         self._others: list[tuple[str, Query]] = []
         self._curves: Any = None
@@ -36,8 +35,8 @@ class InsightPanel:
                 self._plot_place = gui.add_folder(None)
                 with gui.add_folder("Compare with other questions", expand_by_default=False):
                     for ready in setup.ready:
-                        box = gui.add_checkbox(ready.name, False, hint=ready.text)
-                        desk.changes(box, self._compare(ready.name, ready.text))
+                        box = gui.add_checkbox(ready.label, False, hint=ready.description)
+                        desk.changes(box, self._compare(ready.label, ready.text))
             else:
                 self._plot_place = None
                 one = len(setup.checkpoints) == 1
@@ -47,9 +46,8 @@ class InsightPanel:
             self._support = gui.add_html(support(None))
 
     def draw(self, show: Show) -> None:
-        """Bring light, table and curves in step."""
+        """Bring table and curves in step."""
         views = show.views()
-        self._light.content = light(views, show.ending, show.playing)
         self._violations.content = violations(views, show.setup.task.layout)
         if self._plot_place is not None:
             self._draw_curves(show)
@@ -92,9 +90,14 @@ class InsightPanel:
                 data,
                 tuple(series),  # pyright: ignore[reportArgumentType] - a typed dictionary
                 scales={"x": {"time": False}, "y": {"auto": True}},
-                axes=({"size": 30}, {"label": unit, "labelSize": 18, "size": 40}),
+                axes=(
+                    {"label": "step", "labelSize": 18, "size": 32},
+                    {"label": unit, "labelSize": 18, "size": 44},
+                ),
+                # The last label of an axis is centred on its end: it needs room beyond it.
+                padding=(12, 18, 0, 0),
                 legend={"show": True},
-                height=210,
+                height=230,
             )
 
     def _compare(self, name: str, text: str) -> Any:  # noqa: ANN401 - a command with a value

@@ -1,4 +1,4 @@
-"""The question: chips, tolerances, ready-made questions and text, all of one query."""
+"""The question: ready-made questions, text, chips and tolerances, all of one query."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 
 from goalsets.core import Group, Query
-from goalsets.play.panels.desk import Desk
+from goalsets.play.panels.desk import CHOSEN, Desk
 from goalsets.play.question import slider_scale
 from goalsets.play.show import Show
-from goalsets.play.words import note, problem
+from goalsets.play.words import meaning, note, problem
 
 _OWN = "a question of your own"
 _ON, _OFF = (15, 118, 110), (229, 232, 236)
-_WIDTH = 42
-"""Characters that a chip has room for."""
 
 
 class QuestionPanel:
@@ -26,27 +24,22 @@ class QuestionPanel:
         self._desk = desk
         gui = desk.gui
         layout = desk.setup.task.layout
-        gui.add_html(note("Tick what counts. Everything else may end up anywhere."))
-        self._names = {
-            Query.parse(ready.text, layout): f"{ready.name}: {ready.description}"
-            for ready in desk.setup.ready
-        }
-        self._texts = {
-            f"{ready.name}: {ready.description}": ready.text for ready in desk.setup.ready
-        }
+        gui.add_html(note("Tick what counts. All else may be anywhere."))
+        self._names = {Query.parse(ready.text, layout): ready.label for ready in desk.setup.ready}
+        self._texts = {ready.label: ready.text for ready in desk.setup.ready}
         self._ready = gui.add_dropdown("Ready-made", [_OWN, *self._texts], initial_value=_OWN)
         desk.changes(self._ready, self._pick, self._refuse)
+        with gui.add_form(None) as form:
+            self._text = gui.add_text(
+                "As text", "", hint="'&' joins, '-' removes, ':' sets a tolerance. Press Enter."
+            )
+        self._error = gui.add_html("")
         usual = _usual(desk)
         self._chips = {name: self._add_chip(layout.by_name[name]) for name in usual}
         rest = [group for group in layout.groups if group.name not in usual]
         if rest:
             with gui.add_folder("The rest of the state", expand_by_default=False):
                 self._chips |= {group.name: self._add_chip(group) for group in rest}
-        with gui.add_form(None) as form:
-            self._text = gui.add_text(
-                "As text", "", hint="'&' joins, '-' removes, ':' sets a tolerance. Press Enter."
-            )
-        self._error = gui.add_html("")
         self._drawn: Query | None = None
         desk.submits(form, self._text, self._say, self._refuse_text)
 
@@ -132,7 +125,6 @@ def _usual(desk: Desk) -> list[str]:
 
 
 def _label(group: Group, on: bool) -> str:
-    words = group.description.removesuffix(" (cos, sin)")
+    words = meaning(group)
     said = f"{group.name} · {words}" if words else group.name
-    said = said if len(said) <= _WIDTH else f"{said[: _WIDTH - 1]}…"
-    return f"✓ {said}" if on else said
+    return CHOSEN + said if on else said

@@ -1,16 +1,17 @@
-"""Running: play, pause, step, reset, speed, and a push to see recovery."""
+"""Running: play, pause, step, reset, speed, a push to see recovery, and whether it has arrived."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from goalsets.play.panels.desk import Desk
+from goalsets.play.panels.desk import CHOSEN, Desk
 from goalsets.play.show import SPEEDS, Show
+from goalsets.play.words import light
 
 
 class RunPanel:
-    """Draws the controls of a show."""
+    """Draws the controls of a show, and its light."""
 
     def __init__(self, desk: Desk, pushes: str | None) -> None:
         """Add the widgets to the present container."""
@@ -21,33 +22,45 @@ class RunPanel:
         if pushes is not None:
             controls[f"Push the {pushes}"] = Show.push
         desk.chooses(gui.add_button_group("Control", list(controls)), controls)
-        desk.chooses(
-            gui.add_button_group("Speed", list(SPEEDS)),
-            {name: _at_speed(speed) for name, speed in SPEEDS.items()},
+        self._speed = gui.add_button_group(
+            "Speed", list(SPEEDS), hint="1× is real time; max is as fast as the simulator goes."
         )
-        self._speed = gui.add_html("")
-        with gui.add_folder("Where it starts, when it stops", expand_by_default=False):
-            numbers = [str(n) for n in desk.setup.task.goal_numbers]
-            start = gui.add_dropdown("Start of task", numbers)
-            desk.changes(start, lambda show, task_id: show.start(task_id=int(task_id)))
-            seed = gui.add_number("Variation", 0, min=0, max=999_999, step=1)
-            desk.changes(seed, lambda show, value: show.start(seed=int(value)))
-            stop = gui.add_checkbox("Stop when reached", True)
-            desk.changes(stop, _set_stop)
-            endless = gui.add_checkbox(
-                "Keep going", False, hint="After each episode another start and another goal."
-            )
-            desk.changes(endless, _set_endless)
+        desk.chooses(self._speed, {name: _at_speed(speed) for name, speed in SPEEDS.items()})
+        self._light = gui.add_html("")
 
     def draw(self, show: Show) -> None:
         """Bring the controls in step."""
         self._play.label = "Pause" if show.playing else _play_label(show)
         self._play.color = "yellow" if show.playing else "green"
-        name = next(name for name, speed in SPEEDS.items() if speed == show.speed)
-        pace = "as fast as it can" if name == "max" else f"{name} of real time"
-        self._speed.content = (
-            f"<div style='margin:-.4em .75em .5em;font-size:.8em;color:#6b7280'>{pace}</div>"
+        speeds = tuple(
+            CHOSEN + name if speed == show.speed else name for name, speed in SPEEDS.items()
         )
+        if self._speed.options != speeds:
+            self._speed.options = speeds
+        self.follow(show)
+
+    def follow(self, show: Show) -> None:
+        """Bring the light in step."""
+        self._light.content = light(show.views(), show.ending, show.playing)
+
+
+class StartPanel:
+    """Draws where episodes start and when they stop."""
+
+    def __init__(self, desk: Desk) -> None:
+        """Add the widgets to the present container."""
+        gui = desk.gui
+        numbers = [str(n) for n in desk.setup.task.goal_numbers]
+        start = gui.add_dropdown("Start of task", numbers)
+        desk.changes(start, lambda show, task_id: show.start(task_id=int(task_id)))
+        seed = gui.add_number("Variation", 0, min=0, max=999_999, step=1)
+        desk.changes(seed, lambda show, value: show.start(seed=int(value)))
+        stop = gui.add_checkbox("Stop when reached", True)
+        desk.changes(stop, _set_stop)
+        endless = gui.add_checkbox(
+            "Keep going", False, hint="After each episode another start and another goal."
+        )
+        desk.changes(endless, _set_endless)
 
 
 def _play_label(show: Show) -> str:
