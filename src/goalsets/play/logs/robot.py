@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError, StateLayout
+from goalsets.play.figures import kinematics, new_data
 from goalsets.play.logs.joints import KINDS, Drive, Driven, Joint, map_joints, read_joints
 from goalsets.play.shapes import Body, bodies_of
 from goalsets.play.world import Floats
 
 _SUFFIXES = (".xml", ".mjcf", ".urdf")
-_PACKAGE = re.compile(r"package://([^\"'<>]+)")
+_PACKAGE = "package://"
 _COLLISIONS = 3
 """The group of geoms that are not drawn."""
-_LEAST = 1e-6
+_LEAST = "1e-6"
 """Mass and inertia of URDF's links that have none: nothing is simulated."""
 
 
@@ -73,6 +74,17 @@ class Robot:
             pose[address] = self.model.qpos0[address] + np.polyval(polynomial[::-1], moved)
         return pose.astype(np.float32)
 
+    def extent(self, states: Floats) -> list[NDArray[np.float64]]:
+        """The lowest and the highest corner of the room that it takes in states `[N, D]`."""
+        geoms = np.flatnonzero((self.model.geom_rbound > 0) & (self.model.geom_group < _COLLISIONS))
+        data, corners = new_data(self.model), []
+        for state in states if len(geoms) else ():
+            kinematics(self.model, data, self.pose(state))
+            reach = self.model.geom_rbound[geoms, None]
+            corners.append((data.geom_xpos[geoms] - reach).min(0))
+            corners.append((data.geom_xpos[geoms] + reach).max(0))
+        return corners
+
     @property
     def notes(self) -> list[str]:
         """What somebody should know of how it is drawn."""
@@ -108,23 +120,10 @@ def _compile(path: Path) -> Any:  # noqa: ANN401 - MuJoCo's model
 
 def _from_urdf(path: Path) -> Any:  # noqa: ANN401 - as above
     """A URDF with what is made to be seen; where that cannot be read, with its collision shapes."""
-    import mujoco
-
-    text = _PACKAGE.sub(lambda found: str(_in_package(found[1], path)), path.read_text("utf-8"))
-
-    def compiled(visual: bool) -> Any:  # noqa: ANN401 - as above
-        spec: Any = mujoco.MjSpec.from_string(text)  # pyright: ignore[reportAttributeAccessIssue]
-        spec.compiler.discardvisual = not visual
-        spec.compiler.fusestatic = False
-        spec.compiler.boundmass = spec.compiler.boundinertia = _LEAST
-        spec.modelfiledir = str(path.parent.resolve())
-        spec.strippath = False
-        return spec.compile()
-
     try:
-        model = compiled(visual=True)
+        model = _urdf(path, visual=True)
     except ValueError:  # such as meshes of a kind that MuJoCo does not read
-        return compiled(visual=False)
+        return _urdf(path, visual=False)
     for body in range(model.nbody):
         own = np.flatnonzero(model.geom_bodyid == body)
         seen = own[(model.geom_contype[own] == 0) & (model.geom_conaffinity[own] == 0)]
@@ -133,16 +132,42 @@ def _from_urdf(path: Path) -> Any:  # noqa: ANN401 - as above
     return model
 
 
-def _in_package(inside: str, path: Path) -> Path:
-    """Where a `package://` address leads: below the nearest directory that has it."""
-    package, _, rest = inside.partition("/")
+def _urdf(path: Path, *, visual: bool) -> Any:  # noqa: ANN401 - as above
+    import mujoco
+
+    try:
+        root = ElementTree.parse(path).getroot()
+    except ElementTree.ParseError as error:
+        raise ModelError(f"{path} is no XML: {error}.") from None
+    settings = root.find("mujoco/compiler")
+    if settings is None:
+        own = root.find("mujoco")
+        own = ElementTree.SubElement(root, "mujoco") if own is None else own
+        settings = ElementTree.SubElement(own, "compiler")
+    settings.attrib |= {
+        "discardvisual": "false" if visual else "true",
+        "strippath": "false",
+        "fusestatic": "false",
+        "boundmass": _LEAST,
+        "boundinertia": _LEAST,
+    }
+    folder = path.parent / settings.attrib.pop("meshdir", "")
+    for mesh in root.iter("mesh"):
+        mesh.set("filename", str(_mesh(mesh.get("filename", ""), folder, path)))
+    text = ElementTree.tostring(root, encoding="unicode")
+    return mujoco.MjModel.from_xml_string(text)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _mesh(name: str, folder: Path, path: Path) -> Path:
+    """Where a mesh is: a `package://` address leads below the nearest directory that has it."""
+    if not name.startswith(_PACKAGE):
+        return (folder / name.removeprefix("file://")).resolve()
+    package, _, rest = name.removeprefix(_PACKAGE).partition("/")
     for parent in path.resolve().parents:
         for candidate in (parent / package / rest, parent / rest):
             if candidate.is_file():
                 return candidate
-    raise ModelError(
-        f"{path} refers to package://{inside}, which is in none of the directories above it."
-    )
+    raise ModelError(f"{path} refers to {name}, which is in none of the directories above it.")
 
 
 def _joints(model: Any) -> list[Joint]:  # noqa: ANN401 - as above
