@@ -46,6 +46,20 @@ def test_links_show_the_groups_that_move_them(here: Path, store: Store) -> None:
     assert "no part of the state moves jaw_joint: it stays at rest" in robot.notes[-1]
 
 
+def test_the_body_that_carries_a_place_shows_it(here: Path, store: Store) -> None:
+    places = [Group("tip", [2, 3, 4], unit="m"), Group("cup", [5, 6, 7], unit="m")]
+    layout = StateLayout(8, [*LAYOUT.groups[:2], *places])
+    states = store.validation.observations
+    rng = np.random.default_rng(0)
+    height = np.full((len(states), 1), 0.05)
+    cups = rng.uniform(-1, 1, (len(states), 3))
+    states = np.concatenate([states[:, :4], height, cups], axis=1).astype(np.float32)
+    robot = Robot.load(here / "arm.xml", layout, states)
+    groups = {body.name: body.groups for body in robot.bodies}
+    assert groups["jaw"] == {"tip"}
+    assert not any("cup" in shown for shown in groups.values())
+
+
 def test_a_urdf_shows_what_is_made_to_be_seen(here: Path, store: Store) -> None:
     robot = Robot.load(here / "arm.urdf", LAYOUT, store.validation.observations)
     (upper,) = [body for body in robot.bodies if body.name == "upper"]

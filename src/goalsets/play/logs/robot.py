@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from goalsets.core import GoalsetsError, StateLayout
 from goalsets.play.figures import kinematics, new_data
 from goalsets.play.logs.joints import KINDS, Drive, Driven, Joint, map_joints, read_joints
+from goalsets.play.logs.places import places_of
 from goalsets.play.shapes import Body, bodies_of
 from goalsets.play.world import Floats
 
@@ -22,6 +23,10 @@ _SUFFIXES = (".xml", ".mjcf", ".urdf")
 _PACKAGE = "package://"
 _COLLISIONS = 3
 """The group of geoms that are not drawn."""
+_POSES = 30
+"""States that tell which body carries a place."""
+_STILL = 0.01
+"""Metres within which a place that a body carries stands still before it."""
 _LEAST = "1e-6"
 """Mass and inertia of URDF's links that have none: nothing is simulated."""
 
@@ -61,8 +66,12 @@ class Robot:
         model = _compile(path)
         driven = map_joints(_joints(model), layout, states, read_joints(joints))
         rest = np.array(model.key_qpos[0] if model.nkey else model.qpos0)
-        bodies = _with_groups(model, bodies_of(model, layout), driven.drives)
-        return cls(path, model, driven, rest, _followers(model, driven), tuple(bodies))
+        robot = cls(path, model, driven, rest, _followers(model, driven), ())
+        some = np.asarray(states[:: max(1, len(states) // _POSES)])
+        bodies = _with_groups(
+            model, bodies_of(model, layout), driven.drives, robot.carried(some, layout)
+        )
+        return dataclasses.replace(robot, bodies=tuple(bodies))
 
     def pose(self, state: Floats) -> Floats:
         """The positions of all joints `[Q]` in a state `[D]`."""
@@ -73,6 +82,35 @@ class Robot:
             moved = pose[other] - self.model.qpos0[other]
             pose[address] = self.model.qpos0[address] + np.polyval(polynomial[::-1], moved)
         return pose.astype(np.float32)
+
+    def carried(self, states: Floats, layout: StateLayout) -> dict[str, int]:
+        """The body that carries each place of the layout, if one does, by states `[N, D]`.
+
+        A gripper's place is one that stands still as its hand sees it. Then the hand's ghost shows
+        whether that place is asked for.
+        """
+        data, found = new_data(self.model), dict[str, int]()
+        frames = []
+        for state in states:
+            kinematics(self.model, data, self.pose(state))
+            frames.append((data.xpos.copy(), data.xmat.reshape(-1, 3, 3).copy()))
+        for place in places_of(layout):
+            seen = np.array(
+                [
+                    np.einsum("bji,bj->bi", turned, place.at(state) - at)
+                    for state, (at, turned) in zip(states, frames, strict=True)
+                ]
+            )
+            moved = seen.std(0).max(-1)  # [bodies]
+            moved[0] = np.inf  # the world carries what never moves
+            if place.planar or not np.isfinite(moved).any():
+                continue
+            if moved.min() < _STILL:
+                # Of bodies that are fixed to each other, the one that is nearest.
+                near = np.flatnonzero(moved < moved.min() + 1e-4)
+                away = np.linalg.norm(seen.mean(0)[near], axis=-1)
+                found[place.name] = int(near[away.argmin()])
+        return found
 
     def extent(self, states: Floats) -> list[NDArray[np.float64]]:
         """The lowest and the highest corner of the room that it takes in states `[N, D]`."""
@@ -220,12 +258,18 @@ def _with_groups(
     model: Any,  # noqa: ANN401 - as above
     bodies: Sequence[Body],
     drives: Sequence[Drive],
+    carried: Mapping[str, int],
 ) -> list[Body]:
-    """Bodies with the groups that move their own joints; others show what their parent does."""
+    """Bodies with the groups that move their joints or that say where they are.
+
+    Others show what their parent does.
+    """
     own: dict[int, set[str]] = {}
     for drive in drives:
         index = int(model.jnt_bodyid[list(model.jnt_qposadr).index(drive.joint.address)])
         own.setdefault(index, set()).add(drive.group)
+    for name, body in carried.items():
+        own.setdefault(body, set()).add(name)
     shown: list[frozenset[str]] = []
     for index in range(model.nbody):  # parents come before their children
         parent = shown[int(model.body_parentid[index])] if index else frozenset[str]()
