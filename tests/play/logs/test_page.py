@@ -140,6 +140,29 @@ def test_a_store_that_has_gone_is_named(run: Run, tmp_path: Path, monkeypatch, c
     assert "--data" in said
 
 
+def test_distances_are_drawn_along_a_held_out_episode(run: Run, store, tmp_path, capsys) -> None:
+    picture = tmp_path / "far.png"
+    words = ["distance", str(run.path), "--episode", "2", "--query", "arm", "-o", str(picture)]
+    main(words)
+    said = capsys.readouterr().out
+    assert f"held-out episode 2, of {store.path}: 40 steps" in said
+    assert "hand" in said
+    assert picture.exists()
+    rows = picture.with_suffix(".csv").read_text().splitlines()
+    assert len(rows) == 42
+    policy, _ = run.load()
+    states = store.validation.episode(2).observations
+    expected = policy.distance(states[0], states[-1], "hand")
+    assert float(rows[1].split(",")[1]) == pytest.approx(float(expected), abs=1e-3)
+    for wrong, message in (
+        (["--episode", "9"], "has 4 episodes to look along, counted from 0: 9"),
+        (["--task-id", "1"], "a recorded episode is of no official task"),
+    ):
+        with pytest.raises(SystemExit):
+            main([*words[:2], *wrong])
+        assert message in capsys.readouterr().err
+
+
 def make_copy(run: Run, path: Path, task: str) -> Path:
     shutil.copytree(run.path, path)
     text = (path / "config.json").read_text()
