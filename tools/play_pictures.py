@@ -2,17 +2,21 @@
 
     python tools/play_pictures.py [RUN]
     python tools/play_pictures.py --plan RUN
+    python tools/play_pictures.py --logs [PLACE]
 
 With a run, also that of two panes: the shipped model against the run. With --plan, only that of a
-plan: a run on cube-double with a planner swaps its cubes. Needs Chromium; Debian calls the package
-chromium. A screen and a GPU are not needed.
+plan: a run on cube-double with a planner swaps its cubes. With --logs, only that of recorded
+episodes, of an arm; its log and its run are made first, unless PLACE has them from before. Needs
+Chromium; Debian calls the package chromium. A screen and a GPU are not needed.
 """
 
 import io
 import re
 import sys
+import tempfile
 from pathlib import Path
 
+import arm_log
 from PIL import Image, ImageOps
 from playground_tab import Tab, open_tab
 from playwright.sync_api import FloatRect, ViewportSize
@@ -52,6 +56,30 @@ def plan(run: str) -> None:
         keep(tab, "play-plan.png")
 
 
+def logs(place: str = "") -> None:
+    """Take the picture of recorded episodes, in the first of three motions."""
+    here = Path(place or tempfile.mkdtemp())
+    if not (here / "run").exists():
+        arm_log.main(str(here))
+    with open_tab(str(here / "run"), "--model", str(arm_log.MODEL), size=SIZE) as tab:
+        tab.page.get_by_text("Choose exactly").click()
+        fill(tab, "Step of this", "30")
+        tab.page.get_by_text("step 30 of episode 0").first.wait_for()
+        tab.page.get_by_text("Choose exactly").click()
+        fill(tab, "Step", "9")
+        tab.ask("tool_pos & wrist_3.pos")
+        tab.page.get_by_text(re.compile("of the training data answer it")).wait_for()
+        keep(tab, "play-logs.png")
+
+
+def fill(tab: Tab, label: str, text: str) -> None:
+    """Write a number into a field."""
+    named = tab.page.locator("label", has_text=re.compile(f"^{label}$"))
+    field = named.locator("xpath=ancestor::*[.//input][1]//input[not(@type='hidden')]")
+    field.fill(text)
+    field.press("Enter")
+
+
 def choose(tab: Tab, folder: str, label: str) -> None:
     """Choose task 4, the swap, from a list in a folder that is closed."""
     tab.page.get_by_text(folder).click()
@@ -78,5 +106,7 @@ def keep(tab: Tab, name: str, clip: FloatRect | None = None) -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--plan"]:
         plan(*sys.argv[2:])
+    elif sys.argv[1:2] == ["--logs"]:
+        logs(*sys.argv[2:])
     else:
         main(*sys.argv[1:])

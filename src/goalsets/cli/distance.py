@@ -1,13 +1,18 @@
-"""`goalsets distance`: what runs predict along one successful rollout."""
+"""`goalsets distance`: what runs predict along a successful rollout, or a recorded episode."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from goalsets.cli.counts import Count, OptionalCount
+from goalsets.cli.counts import Count, OptionalCount, OptionalSize
+
+if TYPE_CHECKING:
+    from goalsets.evaluate.distance import Rollout
+    from goalsets.runs.run import Run
 
 
 def distance(
@@ -15,6 +20,8 @@ def distance(
     query: tuple[str, ...] = (),
     task_id: OptionalCount = None,
     attempts: Count = 10,
+    episode: OptionalSize = None,
+    data: Path | None = None,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("distance.png"),
 ) -> None:
     """Draw the distances that runs predict along one successful rollout of the official task.
@@ -24,14 +31,21 @@ def distance(
     evaluations.jsonl, for 'goalsets report'. GCDL's distances are steps; those of GCIVL and GCIQL
     are steps that their values stand for.
 
+    Runs on logs of your own have no simulator: their distances are drawn along a held-out episode,
+    to its own end. With --episode, so are those of other runs.
+
     Args:
         runs: Run directories of one task; the rollout is of the first that solves it.
         query: Further queries for runs that hear one, such as --query all "block0_pos & eff_pos".
         task_id: The official task of the rollout, from 1 on; any that succeeds unless given.
         attempts: Episodes to try with each run until one succeeds.
+        episode: Look along this held-out episode, from 0 on, and not along a rollout; 0 for runs
+            without a simulator.
+        data: The store of that episode; by default the one that the first run was trained on.
         output: The picture.
     """
     from goalsets.core import GoalsetsError, Query
+    from goalsets.envs.tasks import TASKS
     from goalsets.evaluate.distance import (
         draw_curves,
         predict_along,
@@ -49,10 +63,18 @@ def distance(
             Query.parse(text, run.frame.layout)
         if run.distance_unit is None:
             raise GoalsetsError(f"{run.path}: {run.config.learner} learns no distance.")
-    rollout = successful_rollout(opened, task_id=task_id, attempts=attempts)
+    simulated = any(run.config.task in TASKS for run in opened)
+    recorded = not simulated or episode is not None or data is not None
+    if recorded:
+        rollout = _recorded(opened, task_id, episode or 0, data)
+        official = opened[0].frame.layout.task is not None
+    else:
+        rollout = successful_rollout(opened, task_id=task_id, attempts=attempts)
+        official = True
     steps = len(rollout.observations) - 1
-    print(f"rollout of task {rollout.task_id}, seed {rollout.seed}, by {rollout.by}: {steps} steps")
-    curves = predict_along(opened, rollout, query)
+    made = f"of {rollout.by}" if recorded else f"by {rollout.by}"
+    print(f"{rollout.title}, {made}: {steps} steps")
+    curves = predict_along(opened, rollout, query, official=official)
     width = max(len(curve.label) for curve in curves)
     for curve in curves:
         first, last = curve.distances[0], curve.distances[-1]
@@ -60,6 +82,34 @@ def distance(
     output.parent.mkdir(parents=True, exist_ok=True)
     draw_curves(curves, rollout, str(opened[0].distance_unit), output)
     write_curves(curves, output.with_suffix(".csv"))
-    for reason in record_curves(curves, rollout):
+    # A report lays the rollouts of a task together; a recorded episode is none.
+    for reason in [] if recorded else record_curves(curves, rollout):
         print(f"note: not recorded: {reason}")
     print(f"picture: {output}, numbers: {output.with_suffix('.csv')}")
+
+
+def _recorded(runs: Sequence[Run], task_id: int | None, episode: int, data: Path | None) -> Rollout:
+    """A recorded episode of the data that all runs were trained on."""
+    from goalsets.cli.posing import run_store
+    from goalsets.core import GoalsetsError
+    from goalsets.evaluate.distance import recorded_rollout
+
+    if task_id is not None:
+        raise GoalsetsError(
+            "a recorded episode is of no official task: leave out --task-id, and choose an episode "
+            "with --episode."
+        )
+    layout = runs[0].frame.layout
+    for run in runs:
+        if run.frame.layout != layout:
+            raise GoalsetsError(
+                f"the layout of {run.path} is another than that of {runs[0].path}: their distances "
+                "cannot be compared along one episode."
+            )
+    store = run_store(runs[0], data)
+    if store.trajectories.observations.shape[1] != layout.dim:
+        raise GoalsetsError(
+            f"{store.path} has states of {store.trajectories.observations.shape[1]} coordinates, "
+            f"the runs are for {layout.dim}. Name the store of their data with --data."
+        )
+    return recorded_rollout(store, episode)

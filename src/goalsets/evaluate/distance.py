@@ -1,4 +1,4 @@
-"""The distance diagnostic: what runs predict along one successful rollout.
+"""The distance diagnostic: what runs predict along one successful rollout, or a recorded episode.
 
 The paper's qualitative figure: along a rollout that solves the official task, a distance to the
 full state stays large although the task is done; one to the goal set falls as the task proceeds.
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError, Query
 from goalsets.core.acting import Policy
+from goalsets.data.store import Store
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.official import official_specs
 from goalsets.evaluate.rollout import EpisodeSpec, run_episode
@@ -37,6 +38,13 @@ class Rollout:
     observations: Floats
     """`[T + 1, D]`."""
     goal: Floats
+    name: str = ""
+    """How to speak of it; by default by its task and seed."""
+
+    @property
+    def title(self) -> str:
+        """How a picture speaks of it."""
+        return self.name or f"one rollout of task {self.task_id}, seed {self.seed}"
 
     @property
     def digest(self) -> str:
@@ -87,6 +95,25 @@ def successful_rollout(
     )
 
 
+def recorded_rollout(store: Store, episode: int) -> Rollout:
+    """A recorded episode in place of a rollout: to its own end, by whoever recorded it.
+
+    Args:
+        store: The data; its held-out episodes count, or those of training where none was held out.
+        episode: Which one, from 0 on.
+    """
+    held_out = store.validation.num_transitions > 0
+    data = store.validation if held_out else store.train
+    if not 0 <= episode < data.num_episodes:
+        raise GoalsetsError(
+            f"{store.path} has {data.num_episodes:,} episodes to look along, counted from 0: "
+            f"{episode}."
+        )
+    seen = np.asarray(data.episode(episode).observations, np.float32)
+    kind = "held-out" if held_out else "training"
+    return Rollout(store.path, 0, episode, seen, seen[-1], f"{kind} episode {episode}")
+
+
 def common_task(runs: Sequence[Run]) -> str:
     """The task of all runs; an error where there are several."""
     tasks = sorted({run.config.task for run in runs})
@@ -101,16 +128,18 @@ def common_task(runs: Sequence[Run]) -> str:
 
 
 def predict_along(
-    runs: Sequence[Run], rollout: Rollout, queries: Sequence[str] = ()
+    runs: Sequence[Run], rollout: Rollout, queries: Sequence[str] = (), *, official: bool = True
 ) -> list[Curve]:
     """Predicted distances along a rollout: each run under the official query, then under others.
+
+    Where there is no official query, under all others; under the whole state if there are none.
 
     HER-Full and HER-Task hear no query, so they have one curve each.
     """
     curves: list[Curve] = []
     for run, name in zip(runs, _names(runs), strict=True):
         policy, progress = run.load()
-        asked = ["task", *queries]
+        asked = ["task", *queries] if official else [*queries] or ["all"]
         hears = policy.learner.conditioner.hears_queries
         if not hears:
             asked = asked[:1]
@@ -177,7 +206,7 @@ def draw_curves(curves: Sequence[Curve], rollout: Rollout, unit: str, path: Path
     axis = figure.subplots()
     for curve in curves:
         axis.plot(curve.distances, label=curve.label)
-    axis.set_title(f"one rollout of task {rollout.task_id}, seed {rollout.seed}", fontsize=10)
+    axis.set_title(rollout.title, fontsize=10)
     frame_curves(axis, len(rollout.observations) - 1, unit)
     axis.legend(fontsize=8)
     figure.savefig(path, dpi=120)

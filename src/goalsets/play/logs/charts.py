@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -9,7 +10,7 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-WIDTH = 440
+WIDTH = 400
 """Of a chart, in its own pixels; the page stretches it to the panel's width."""
 _LEFT, _RIGHT = 46, 6
 _POINTS = 260
@@ -56,8 +57,8 @@ class Chart:
 
     def svg(self, rate: float | None = None) -> str:
         """Draw it; steps are told in seconds, too, where there is a rate."""
-        low, high = self._span()
-        top, bottom = 15, 15 + self.height
+        low, high = self.span
+        top, bottom = 16, 16 + self.height
         full = bottom + (14 if self.axis else 3)
 
         def x(step: float) -> float:
@@ -98,17 +99,18 @@ class Chart:
                     f"fill='{line.colour}'/>"
                 )
         for value, place in ((high, top + 8), (low, bottom)):
-            parts.append(_text(_LEFT - 4, place, number(value), _GREY, "end"))
+            parts.append(_text(_LEFT - 4, place, number(value, high - low), _GREY, "end"))
         if self.axis:
             parts += self._axis(x, bottom + 11, rate)
         said = escape(f"{self.title}. {self.reading}", quote=True)
         return (
             f"<svg role='img' aria-label='{said}' viewBox='0 0 {WIDTH} {full}' "
             "style='display:block;width:100%;height:auto' "
-            "font-family='system-ui,sans-serif' font-size='10'>" + "".join(parts) + "</svg>"
+            "font-family='system-ui,sans-serif' font-size='11'>" + "".join(parts) + "</svg>"
         )
 
-    def _span(self) -> tuple[float, float]:
+    @property
+    def span(self) -> tuple[float, float]:
         """Where the axis begins and ends."""
         levels = [level for level, _ in self.marks]
         seen = [v[np.isfinite(v)] for v in (np.asarray(line.values) for line in self.lines)]
@@ -125,7 +127,7 @@ class Chart:
     def _title(self) -> str:
         read = f"<tspan fill='{_GREY}' font-weight='400'>  {self.reading}</tspan>"
         return (
-            f"<text x='0' y='10' fill='{_INK}' font-weight='600' xml:space='preserve'>"
+            f"<text x='0' y='11' fill='{_INK}' font-weight='600' xml:space='preserve'>"
             f"{escape(self.title)}{read}</text>"
         )
 
@@ -140,21 +142,27 @@ class Chart:
         return found
 
 
-def number(value: float) -> str:
-    """A number in few digits."""
+def number(value: float, span: float | None = None) -> str:
+    """A number in few digits; with as many as a chart can show that spans so much."""
+    if span is not None and 1e-3 < span < 1e5:
+        return f"{value:,.{max(0, 2 - math.floor(math.log10(span)))}f}"
     if value and (abs(value) >= 1e5 or abs(value) < 1e-3):
         return f"{value:.1e}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def legend(lines: Sequence[tuple[str, str, bool]]) -> str:
-    """What colours mean: names, colours, and whether they are dashed."""
+    """What colours mean: names, colours, and whether they are dashed; and what the ground does."""
     parts = [
         f"<span style='white-space:nowrap;margin-right:.9em'><span style='display:inline-block;"
         f"width:1.6em;border-top:2px {'dashed' if dashed else 'solid'} {colour};"
         f"vertical-align:middle;margin-right:.35em'></span>{escape(name)}</span>"
         for name, colour, dashed in lines
     ]
+    parts.append(
+        f"<span style='white-space:nowrap'><span style='background:{_BAND};padding:0 .6em;"
+        "margin-right:.35em'></span>answered</span>"
+    )
     return f"<div style='font-size:.75em;color:{_INK};margin-bottom:.2em'>{''.join(parts)}</div>"
 
 

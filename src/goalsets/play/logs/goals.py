@@ -62,26 +62,19 @@ class LogShelf:
         episode, step = self.locate(row)
         return self._goal(state, f"held-out state {row}: step {step} of episode {episode}")
 
-    def named(self, text: str) -> Goal:
-        """A held-out state as other commands name it: `bank:17`, `17`, or a condition."""
-        text = text.strip()
-        if text.isdecimal():
-            return self.held_out(int(text))
+    def row(self, text: str) -> int:
+        """The number of a held-out state as other commands name it: `bank:17`, or a condition."""
         kind, colon, rest = text.partition(":")
-        wanted = rest.strip() if colon and kind.strip() == "bank" else text
+        wanted = (rest if colon and kind.strip() == "bank" else text).strip()
         if wanted.isdecimal():
-            return self.held_out(int(wanted))
+            return int(wanted)
         if not wanted:
-            raise GoalError("name a held-out state, such as bank:17 or arm_pos.z > 0.1.")
+            raise GoalError("name a held-out state, such as bank:17, or by a condition on it.")
         held = np.flatnonzero(Condition.parse(wanted, self.layout).holds(self.data.observations))
         if len(held) == 0:
             raise GoalError(f"none of {self.data.num_states:,} states satisfies '{wanted}'.")
         # The middle one: the first that satisfies a condition has only just come there.
-        return self.held_out(int(held[len(held) // 2]))
-
-    def draw(self, rng: np.random.Generator) -> Goal:
-        """Any held-out state."""
-        return self.held_out(int(rng.integers(self.data.num_states)))
+        return int(held[len(held) // 2])
 
     def edit(self, goal: Goal, text: str) -> Goal:
         """A goal with other numbers, such as `gripper=0; elbow=30deg`."""

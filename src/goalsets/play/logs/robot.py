@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import GoalsetsError, StateLayout
+from goalsets.play.figures import kinematics, new_data
 from goalsets.play.logs.joints import KINDS, Drive, Driven, Joint, map_joints, read_joints
+from goalsets.play.logs.places import places_of
 from goalsets.play.shapes import Body, bodies_of
 from goalsets.play.world import Floats
 
 _SUFFIXES = (".xml", ".mjcf", ".urdf")
-_PACKAGE = re.compile(r"package://([^\"'<>]+)")
+_PACKAGE = "package://"
 _COLLISIONS = 3
 """The group of geoms that are not drawn."""
-_LEAST = 1e-6
+_POSES = 30
+"""States that tell which body carries a place."""
+_STILL = 0.01
+"""Metres within which a place that a body carries stands still before it."""
+_LEAST = "1e-6"
 """Mass and inertia of URDF's links that have none: nothing is simulated."""
 
 
@@ -60,8 +66,12 @@ class Robot:
         model = _compile(path)
         driven = map_joints(_joints(model), layout, states, read_joints(joints))
         rest = np.array(model.key_qpos[0] if model.nkey else model.qpos0)
-        bodies = _with_groups(model, bodies_of(model, layout), driven.drives)
-        return cls(path, model, driven, rest, _followers(model, driven), tuple(bodies))
+        robot = cls(path, model, driven, rest, _followers(model, driven), ())
+        some = np.asarray(states[:: max(1, len(states) // _POSES)])
+        bodies = _with_groups(
+            model, bodies_of(model, layout), driven.drives, robot.carried(some, layout)
+        )
+        return dataclasses.replace(robot, bodies=tuple(bodies))
 
     def pose(self, state: Floats) -> Floats:
         """The positions of all joints `[Q]` in a state `[D]`."""
@@ -72,6 +82,46 @@ class Robot:
             moved = pose[other] - self.model.qpos0[other]
             pose[address] = self.model.qpos0[address] + np.polyval(polynomial[::-1], moved)
         return pose.astype(np.float32)
+
+    def carried(self, states: Floats, layout: StateLayout) -> dict[str, int]:
+        """The body that carries each place of the layout, if one does, by states `[N, D]`.
+
+        A gripper's place is one that stands still as its hand sees it. Then the hand's ghost shows
+        whether that place is asked for.
+        """
+        data, found = new_data(self.model), dict[str, int]()
+        frames = []
+        for state in states:
+            kinematics(self.model, data, self.pose(state))
+            frames.append((data.xpos.copy(), data.xmat.reshape(-1, 3, 3).copy()))
+        for place in places_of(layout):
+            seen = np.array(
+                [
+                    np.einsum("bji,bj->bi", turned, place.at(state) - at)
+                    for state, (at, turned) in zip(states, frames, strict=True)
+                ]
+            )
+            moved = seen.std(0).max(-1)  # [bodies]
+            moved[0] = np.inf  # the world carries what never moves
+            if place.planar or not np.isfinite(moved).any():
+                continue
+            if moved.min() < _STILL:
+                # Of bodies that are fixed to each other, the one that is nearest.
+                near = np.flatnonzero(moved < moved.min() + 1e-4)
+                away = np.linalg.norm(seen.mean(0)[near], axis=-1)
+                found[place.name] = int(near[away.argmin()])
+        return found
+
+    def extent(self, states: Floats) -> list[NDArray[np.float64]]:
+        """The lowest and the highest corner of the room that it takes in states `[N, D]`."""
+        geoms = np.flatnonzero((self.model.geom_rbound > 0) & (self.model.geom_group < _COLLISIONS))
+        data, corners = new_data(self.model), []
+        for state in states if len(geoms) else ():
+            kinematics(self.model, data, self.pose(state))
+            reach = self.model.geom_rbound[geoms, None]
+            corners.append((data.geom_xpos[geoms] - reach).min(0))
+            corners.append((data.geom_xpos[geoms] + reach).max(0))
+        return corners
 
     @property
     def notes(self) -> list[str]:
@@ -108,23 +158,10 @@ def _compile(path: Path) -> Any:  # noqa: ANN401 - MuJoCo's model
 
 def _from_urdf(path: Path) -> Any:  # noqa: ANN401 - as above
     """A URDF with what is made to be seen; where that cannot be read, with its collision shapes."""
-    import mujoco
-
-    text = _PACKAGE.sub(lambda found: str(_in_package(found[1], path)), path.read_text("utf-8"))
-
-    def compiled(visual: bool) -> Any:  # noqa: ANN401 - as above
-        spec: Any = mujoco.MjSpec.from_string(text)  # pyright: ignore[reportAttributeAccessIssue]
-        spec.compiler.discardvisual = not visual
-        spec.compiler.fusestatic = False
-        spec.compiler.boundmass = spec.compiler.boundinertia = _LEAST
-        spec.modelfiledir = str(path.parent.resolve())
-        spec.strippath = False
-        return spec.compile()
-
     try:
-        model = compiled(visual=True)
+        model = _urdf(path, visual=True)
     except ValueError:  # such as meshes of a kind that MuJoCo does not read
-        return compiled(visual=False)
+        return _urdf(path, visual=False)
     for body in range(model.nbody):
         own = np.flatnonzero(model.geom_bodyid == body)
         seen = own[(model.geom_contype[own] == 0) & (model.geom_conaffinity[own] == 0)]
@@ -133,16 +170,42 @@ def _from_urdf(path: Path) -> Any:  # noqa: ANN401 - as above
     return model
 
 
-def _in_package(inside: str, path: Path) -> Path:
-    """Where a `package://` address leads: below the nearest directory that has it."""
-    package, _, rest = inside.partition("/")
+def _urdf(path: Path, *, visual: bool) -> Any:  # noqa: ANN401 - as above
+    import mujoco
+
+    try:
+        root = ElementTree.parse(path).getroot()
+    except ElementTree.ParseError as error:
+        raise ModelError(f"{path} is no XML: {error}.") from None
+    settings = root.find("mujoco/compiler")
+    if settings is None:
+        own = root.find("mujoco")
+        own = ElementTree.SubElement(root, "mujoco") if own is None else own
+        settings = ElementTree.SubElement(own, "compiler")
+    settings.attrib |= {
+        "discardvisual": "false" if visual else "true",
+        "strippath": "false",
+        "fusestatic": "false",
+        "boundmass": _LEAST,
+        "boundinertia": _LEAST,
+    }
+    folder = path.parent / settings.attrib.pop("meshdir", "")
+    for mesh in root.iter("mesh"):
+        mesh.set("filename", str(_mesh(mesh.get("filename", ""), folder, path)))
+    text = ElementTree.tostring(root, encoding="unicode")
+    return mujoco.MjModel.from_xml_string(text)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _mesh(name: str, folder: Path, path: Path) -> Path:
+    """Where a mesh is: a `package://` address leads below the nearest directory that has it."""
+    if not name.startswith(_PACKAGE):
+        return (folder / name.removeprefix("file://")).resolve()
+    package, _, rest = name.removeprefix(_PACKAGE).partition("/")
     for parent in path.resolve().parents:
         for candidate in (parent / package / rest, parent / rest):
             if candidate.is_file():
                 return candidate
-    raise ModelError(
-        f"{path} refers to package://{inside}, which is in none of the directories above it."
-    )
+    raise ModelError(f"{path} refers to {name}, which is in none of the directories above it.")
 
 
 def _joints(model: Any) -> list[Joint]:  # noqa: ANN401 - as above
@@ -195,12 +258,18 @@ def _with_groups(
     model: Any,  # noqa: ANN401 - as above
     bodies: Sequence[Body],
     drives: Sequence[Drive],
+    carried: Mapping[str, int],
 ) -> list[Body]:
-    """Bodies with the groups that move their own joints; others show what their parent does."""
+    """Bodies with the groups that move their joints or that say where they are.
+
+    Others show what their parent does.
+    """
     own: dict[int, set[str]] = {}
     for drive in drives:
         index = int(model.jnt_bodyid[list(model.jnt_qposadr).index(drive.joint.address)])
         own.setdefault(index, set()).add(drive.group)
+    for name, body in carried.items():
+        own.setdefault(body, set()).add(name)
     shown: list[frozenset[str]] = []
     for index in range(model.nbody):  # parents come before their children
         parent = shown[int(model.body_parentid[index])] if index else frozenset[str]()

@@ -25,6 +25,8 @@ _TRAILS = ((3, 105, 161), (190, 24, 93), (77, 124, 15), (67, 56, 202), (120, 53,
 _IGNORED = (140, 148, 160)
 _SOME = 5_000
 """Recorded states that tell how much room places take."""
+_POSES = 30
+"""And the robot, which takes longer to pose."""
 
 
 class LogHand:
@@ -102,12 +104,10 @@ class LogHand:
     def _extent(self) -> tuple[NDArray[np.float64], float]:
         """The middle of what is drawn, and how long it is."""
         corners: list[NDArray[np.float64]] = []
-        robot = self.setup.robot
-        if robot is not None:
-            centre, radius = np.array(robot.model.stat.center), float(robot.model.stat.extent) / 2
-            corners += [centre - radius, centre + radius]
-        states = self.setup.data.observations
+        states, robot = self.setup.data.observations, self.setup.robot
         some = np.asarray(states[:: max(1, len(states) // _SOME)])
+        if robot is not None:
+            corners += robot.extent(some[:: max(1, len(some) // _POSES)])
         for place in self.places:
             at = place.at(some)
             at = at[np.isfinite(at).all(-1)]

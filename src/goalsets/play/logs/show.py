@@ -41,8 +41,10 @@ class LogShow:
         self.speed = 1.0
         self.number = 0
         """How often another episode was chosen."""
-        self.goal_step: int | None = None
-        """The step of this episode that the goal is the state of; None for one from elsewhere."""
+        self._goal_at: tuple[int, int] | None = None
+        """The episode and the step that the goal is the state of; None for one that was edited."""
+        self._follows = True
+        """Whether the goal is of the episode that is shown, whichever that is."""
         self._episode = setup.data.episode(0)
         self._rng = np.random.default_rng(0)
         self._due = 0.0
@@ -71,6 +73,12 @@ class LogShow:
         return GoalSet(self.goal.state, self.question.query)
 
     @property
+    def goal_step(self) -> int | None:
+        """The step of this episode that the goal is the state of; None for one from elsewhere."""
+        at = self._goal_at
+        return at[1] if at is not None and at[0] == self.episode_number else None
+
+    @property
     def met(self) -> frozenset[str]:
         """The names of the requirements that hold at the present step."""
         return frozenset(term.name for term in self.along.terms if bool(term.met[self.step]))
@@ -88,22 +96,27 @@ class LogShow:
 
     def take_step(self, step: int) -> None:
         """Take the state at a step of this episode as the goal."""
-        self._set_goal(self.setup.shelf.step(self.episode_number, step), step)
+        goal = self.setup.shelf.step(self.episode_number, step)
+        self._set_goal(goal, (self.episode_number, step), follows=True)
 
     def take_held_out(self, text: str) -> None:
         """Take a held-out state by its number or by a condition."""
-        self._set_goal(self.setup.shelf.named(text), None)
+        self._take_row(self.setup.shelf.row(text))
 
     def take_another(self) -> None:
         """Take any held-out state."""
-        self._set_goal(self.setup.shelf.draw(self._rng), None)
+        self._take_row(int(self._rng.integers(self.setup.data.num_states)))
 
     def edit_goal(self, text: str) -> None:
         """Change numbers of the goal."""
         self._set_goal(self.setup.shelf.edit(self.goal, text), None)
 
-    def _set_goal(self, goal: Goal, step: int | None) -> None:
-        self.goal, self.goal_step = goal, step
+    def _take_row(self, row: int) -> None:
+        shelf = self.setup.shelf
+        self._set_goal(shelf.held_out(row), shelf.locate(row))
+
+    def _set_goal(self, goal: Goal, at: tuple[int, int] | None, *, follows: bool = False) -> None:
+        self.goal, self._goal_at, self._follows = goal, at, follows
         self.ask()
 
     # --- Time ---------------------------------------------------------------------------------
@@ -117,10 +130,10 @@ class LogShow:
         self._episode = self.setup.data.episode(episode)
         self.episode_number, self.step = episode, 0
         self.number += 1
-        if self.goal_step is None:
-            self.ask()
-        else:
+        if self._follows:
             self.take_end()
+        else:
+            self.ask()
 
     def seek(self, step: int) -> None:
         """Go to a step."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from html import escape
 
@@ -148,32 +149,33 @@ def actions(show: LogShow) -> str:
             for i, (name, said) in enumerate(zip(named, along.said, strict=True))
         ]
         low, high = float(setup.bounds.low[part]), float(setup.bounds.high[part])
-        charts.append(
-            Chart(
-                f"action {part}",
-                lines,
-                along.steps,
-                step,
-                band=along.inside,
-                marks=((low, f"lowest: {number(low)}"), (high, f"highest: {number(high)}")),
-                reading=_reading(lines, step, [e if e is None else float(e[part]) for e in errors]),
-                axis=part == width - 1,
-            ).svg(setup.rate)
+        chart = Chart(
+            f"action {part}",
+            lines,
+            along.steps,
+            step,
+            band=along.inside,
+            marks=((low, f"lowest: {number(low)}"), (high, f"highest: {number(high)}")),
+            axis=part == width - 1,
         )
+        off = [None if error is None else float(error[part]) for error in errors]
+        reading = _reading(chart, off)
+        charts.append(dataclasses.replace(chart, reading=reading).svg(setup.rate))
     return f"<div data-actions='{width}' style='{_PAD}'>{legend(keys)}{''.join(charts)}</div>"
 
 
-def _reading(lines: Sequence[Line], step: int, errors: Sequence[float | None]) -> str:
+def _reading(chart: Chart, errors: Sequence[float | None]) -> str:
     """What the curves are at the cursor, and how far apart they are while the question is open."""
-    if step < len(lines[0].values):
+    low, high = chart.span
+    if chart.cursor < len(chart.lines[0].values):
         parts = [
-            f"<tspan fill='{line.colour}'>{escape(line.name)} {number(float(line.values[step]))}"
-            "</tspan>"
-            for line in lines
+            f"<tspan fill='{line.colour}'>{escape(line.name)} "
+            f"{number(float(line.values[chart.cursor]), high - low)}</tspan>"
+            for line in chart.lines
         ]
     else:
         parts = ["no action follows the last state"]
-    known = [number(error) for error in errors if error is not None]
+    known = [number(error, high - low) for error in errors if error is not None]
     if known:
         parts.append(f"mean error {' and '.join(known)}")
     return " · ".join(parts)
@@ -197,11 +199,11 @@ def distances(show: LogShow) -> str:
     keys = [(line.name, line.colour, line.dashed) for line in lines]
     reading = " · ".join(
         f"<tspan fill='{line.colour}'>{escape(line.name)} "
-        f"{_said(float(line.values[show.step]))}</tspan>"
+        f"{_said(float(line.values[show.step]), None if units != [STEPS] else setup.rate)}</tspan>"
         for line in lines
     )
     chart = Chart(
-        " or ".join(units),
+        f"Distance in {' or '.join(units)}",
         lines,
         along.steps,
         show.step,
@@ -215,5 +217,8 @@ def distances(show: LogShow) -> str:
     return f"<div data-distances='{len(told)}' style='{_PAD}'>{drawn}</div>"
 
 
-def _said(value: float) -> str:
-    return number(value) if np.isfinite(value) else "never"
+def _said(value: float, rate: float | None) -> str:
+    if not np.isfinite(value):
+        return "never"
+    seconds = "" if rate is None else f" ({value / rate:.2g} s)"
+    return f"{value:.1f}".removesuffix(".0") + seconds
