@@ -1,4 +1,4 @@
-"""Stable-Baselines3: a hindsight replay buffer that redraws the query with the goal.
+"""Stable-Baselines3: a hindsight replay buffer that redraws the query, and evaluation by question.
 
 Stable-Baselines3's own `HerReplayBuffer` trains on a `GoalSetEnv` as it is: it relabels goals under
 the query that the episode was asked. But a state that was achieved answers every query that it is
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from goalsets.core import GoalsetsError, StateLayout
 from goalsets.core.extras import needed_by
 from goalsets.core.packing import pack_goal
+from goalsets.interop.sb3_evaluation import GoalSetEvalCallback
 from goalsets.relabel.queries import QUERY_DISTRIBUTIONS, QueryDistribution
 
 with needed_by("goalsets.interop.sb3", "sb3"):
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from stable_baselines3.common.vec_env import (  # pyright: ignore[reportMissingImports]
         VecNormalize,
     )
+
+__all__ = ["GoalSetEvalCallback", "GoalSetReplayBuffer"]
 
 Indices = NDArray[np.integer]
 
