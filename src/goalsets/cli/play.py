@@ -13,6 +13,7 @@ from typing import Annotated
 import tyro
 
 from goalsets.cli.counts import Count, OptionalSize, Size
+from goalsets.strangers import TOKEN_VARIABLE
 
 
 def play(
@@ -30,12 +31,13 @@ def play(
     far each requirement is from true, what the policy predicts, and what the data knows of the
     question. With two runs of one task, both are asked the same, side by side.
 
-    The server listens on this machine only, unless told otherwise, and asks nobody for a password:
-    open it to others only in a network that you trust. It needs no screen, no GPU, no internet.
+    The server listens on this machine only, unless told otherwise; on any other address the page
+    needs a token, which is part of the address that is printed, or $GOALSETS_TOKEN. It needs no
+    screen, no GPU, no internet.
 
     Args:
         runs: A run directory, or demo, the model that comes with goalsets; two to compare.
-        host: The address to listen on. 0.0.0.0 lets other machines in.
+        host: The address to listen on. 0.0.0.0 lets other machines in that know the token.
         port: The port; 0 takes any that is free.
         sessions: Browser tabs that may play at a time, each with a world of its own.
         step: A step whose weights were kept; the latest checkpoint unless given.
@@ -60,7 +62,8 @@ def play(
     setup = open_setup(runs, step=step, data=data)
     for checkpoint in setup.checkpoints:
         print(f"{checkpoint}, trained on {checkpoint.config.task}")
-    playground = Playground(setup, host=host, port=port, sessions=sessions)
+    token = os.environ.get(TOKEN_VARIABLE) or None
+    playground = Playground(setup, host=host, port=port, sessions=sessions, token=token)
     print(f"open {playground.url} in a browser; Ctrl-C ends it", flush=True)
     over = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
