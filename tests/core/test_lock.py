@@ -95,8 +95,8 @@ def test_a_second_writer_is_told_at_once_and_a_killed_one_is_forgotten(
 def test_two_trainings_in_one_directory(tmp_path: Path) -> None:
     """As two people type them: one line says who is at it, and the first goes on unharmed."""
     run = tmp_path / "run"
-    words = ["train", "tabletop-single-v0", "-o", str(run), "--evaluate", "never", "--hidden", "8"]
-    command = [sys.executable, "-m", "goalsets", *words, "--steps", "1000000", "--batch-size", "8"]
+    words = ["train", "tabletop-single-v0", "-o", str(run), "--evaluate", "never", "--threads", "1"]
+    command = [sys.executable, "-m", "goalsets", *words, "--steps", "1000000", "--hidden", "8"]
     env = {**os.environ, "GOALSETS_DATA": str(tmp_path / "data"), "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL) as first:
         try:

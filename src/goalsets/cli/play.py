@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 from goalsets.cli.counts import Count, OptionalSize, Size
+from goalsets.strangers import TOKEN_VARIABLE
 
 if TYPE_CHECKING:
     from goalsets.play.app import Venue
@@ -42,12 +43,13 @@ def play(  # noqa: PLR0913, PLR0917 - the flags of a command
     was done, how far it believes to be, how the question stands, and what the data knows of it.
     --model draws the robot.
 
-    The server listens on this machine only, unless told otherwise, and asks nobody for a password:
-    open it to others only in a network that you trust. It needs no screen, no GPU, no internet.
+    The server listens on this machine only, unless told otherwise; on any other address the page
+    needs a token, which is part of the address that is printed, or $GOALSETS_TOKEN. It needs no
+    screen, no GPU, no internet.
 
     Args:
         runs: A run directory, or demo, the model that comes with goalsets; two to compare.
-        host: The address to listen on. 0.0.0.0 lets other machines in.
+        host: The address to listen on. 0.0.0.0 lets other machines in that know the token.
         port: The port; 0 takes any that is free.
         sessions: Browser tabs that may play at a time, each with a world of its own.
         step: A step whose weights were kept; the latest checkpoint unless given.
@@ -79,7 +81,8 @@ def play(  # noqa: PLR0913, PLR0917 - the flags of a command
                 "simulator, which draws itself. Add --logs to look at its recorded episodes."
             )
         venue = _simulators(runs, step, data)
-    playground = Playground(venue, host=host, port=port, sessions=sessions)
+    token = os.environ.get(TOKEN_VARIABLE) or None
+    playground = Playground(venue, host=host, port=port, sessions=sessions, token=token)
     print(f"open {playground.url} in a browser; Ctrl-C ends it", flush=True)
     over = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -10,8 +10,7 @@ import tyro
 
 from goalsets.cli.counts import OptionalSize, Size
 from goalsets.serve.limits import Limits
-
-TOKEN_VARIABLE = "GOALSETS_TOKEN"
+from goalsets.strangers import TOKEN_VARIABLE
 
 
 def serve(

@@ -18,6 +18,7 @@ from typing import Protocol
 import viser
 
 from goalsets.core import GoalsetsError
+from goalsets.play.door import Door
 from goalsets.play.dress import dressing
 from goalsets.play.film import Filmer
 from goalsets.play.page import make_hand
@@ -91,6 +92,8 @@ class Playground:
         host: The address to listen on.
         port: The port; 0 takes any that is free.
         sessions: Tabs that may play at a time.
+        token: What browsers must know. Unless given, one is made where other machines can reach
+            the page, and none is needed on this one.
     """
 
     def __init__(
@@ -100,6 +103,7 @@ class Playground:
         host: str = "127.0.0.1",
         port: int = 8080,
         sessions: int = DEFAULT_SESSIONS,
+        token: str | None = None,
     ) -> None:
         """Listen; tabs that come from now on are served."""
         if sessions < 1:
@@ -112,8 +116,11 @@ class Playground:
         self._waiting: dict[int, tuple[viser.ClientHandle, viser.GuiHtmlHandle]] = {}
         # A tab may close while it is drawn: no news to anybody.
         warnings.filterwarnings("ignore", message="Queued a .* on a closed connection")
-        with contextlib.redirect_stdout(io.StringIO()):  # viser greets; we say the address
-            self._server = _Server(host, _checked_port(host, port), verbose=False)
+        port = _checked_port(host, port)
+        self._door = Door(host, port, token)
+        # Viser greets; we say the address.
+        with contextlib.redirect_stdout(io.StringIO()), self._door.in_front_of_viser():
+            self._server = _Server(host, port, verbose=False)
         self._server.gui.configure_theme(
             show_logo=False,
             show_share_button=False,
@@ -126,9 +133,8 @@ class Playground:
 
     @property
     def url(self) -> str:
-        """Where the page is."""
-        host = self._server.get_host()
-        return f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{self._server.get_port()}"
+        """Where the page is, with its token if it needs one."""
+        return self._door.url
 
     def close(self) -> None:
         """End all sessions and stop to listen."""

@@ -3,8 +3,9 @@
     models.py     which policies are served, and what people may know of them
     questions.py  from what came over the wire to arrays, and to answers
     plans.py      chains of questions: made, followed and told
-    schema.py     the wire format; wording.py and errors.py: how a refusal reads
+    schema.py     the wire format; errors.py: how a refusal reads
     limits.py     how much of everything there may be
+    reading.py    messages are counted before they are read
     state.py      what is under way
     guard.py      who may speak to the server
     door.py       requests: bounded in size, in time and in number

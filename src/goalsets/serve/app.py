@@ -18,6 +18,7 @@ from goalsets.serve import plans, questions
 from goalsets.serve.door import Application, Door, encode
 from goalsets.serve.errors import ServeError, as_serve_error, error_body, explain
 from goalsets.serve.metrics import CONTENT_TYPE
+from goalsets.serve.reading import QuickRoute
 from goalsets.serve.schema import (
     ActRequest,
     ActResponse,
@@ -61,6 +62,7 @@ def make_app(state: State) -> Application:
         lifespan=lambda _: _lifespan(state),
         redoc_url=None,
     )
+    app.router.route_class = QuickRoute
     _add_errors(app)
     _add_information(app, state)
     _add_questions(app, state)

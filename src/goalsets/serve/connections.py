@@ -19,6 +19,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import Frame
 
 from goalsets.serve.limits import Limits
 
@@ -27,7 +28,14 @@ _LAST_WORDS = 1.0
 _READ = 2**14
 """Bytes that are read at a time. asyncio makes room for 256 KiB before each read and gives back
 what was not needed; with many connections that leaves the heap full of holes, and it grows."""
+_READ_FRAMES = 2**12
+"""Likewise in a session. All frames of a read are taken apart in one go, and the shortest has six
+bytes: this bounds how long others wait meanwhile."""
+_MOST_FRAMES = 1_000
+"""Frames from one message of a session to the next: its fragments, pings and pongs."""
 _TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+_NO_SESSION = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+_BODY = frozenset((b"content-length", b"transfer-encoding"))
 
 
 # A client that sends text which is no UTF-8 is shut out; that is no reason for a traceback.
@@ -111,6 +119,15 @@ class HttpConnection(H11Protocol):
         else:
             self._header.lift()
 
+    def _should_upgrade(self) -> bool:
+        """Take only for a session what can become one.
+
+        The rest is answered as if it had not asked for an upgrade (RFC 9110, section 7.8).
+        """
+        names = {name for name, _ in self.headers}
+        plain = self.scope["method"] == "GET" and not names & _BODY
+        return plain and super()._should_upgrade()
+
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         """Hand the connection over."""
         self._header.lift()
@@ -148,7 +165,46 @@ class SocketConnection(WebSocketsSansIOProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Prepare the clock."""
         super().connection_made(transport)
+        self.transport.max_size = _READ_FRAMES  # pyright: ignore[reportAttributeAccessIssue]
         self._reader = _Deadline(self.config.limits.send_seconds, self.transport.abort)
+        self._frames_since = 0
+
+    def data_received(self, data: bytes) -> None:
+        """Answer a request that cannot be read: the library only notes it, and would wait."""
+        super().data_received(data)
+        if self.conn.handshake_exc is not None and not self.handshake_initiated:
+            self.handshake_initiated = self.handshake_complete = self.close_sent = True
+            self.transport.write(_NO_SESSION)
+            self.transport.close()
+            self.loop.call_later(_LAST_WORDS, self.transport.abort)
+
+    def handle_cont(self, event: Frame) -> None:
+        """Count."""
+        if self._may_send_more():
+            super().handle_cont(event)
+
+    def handle_ping(self) -> None:
+        """Count."""
+        if self._may_send_more():
+            super().handle_ping()
+
+    def handle_pong(self, event: Frame) -> None:
+        """Count."""
+        if self._may_send_more():
+            super().handle_pong(event)
+
+    def send_receive_event_to_app(self) -> None:
+        """A message is complete."""
+        self._frames_since = 0
+        super().send_receive_event_to_app()
+
+    def _may_send_more(self) -> bool:
+        """Whether a frame is one of few since the last message; one too many ends the session."""
+        self._frames_since += 1
+        if self._frames_since == _MOST_FRAMES:
+            self.conn.fail(1008, f"{_MOST_FRAMES:,} frames without a message")
+            self.handle_parser_exception()
+        return self._frames_since < _MOST_FRAMES
 
     def pause_writing(self) -> None:
         """The client does not read: what it sends must not make us write more, pongs included."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
 
-from goalsets.serve.errors import ServeError, error_body
+from goalsets.serve.errors import ServeError, busy, error_body
 from goalsets.serve.guard import OPEN_PATHS
 from goalsets.serve.limits import Limits
 from goalsets.serve.state import State
@@ -56,6 +57,8 @@ class Door:
             nonlocal status
             if event["type"] == "http.response.start":
                 status = event["status"]
+                if state.draining:  # a connection that is kept would be cut at the end
+                    event["headers"] = [*event["headers"], (b"connection", b"close")]
             await send(event)
 
         try:
@@ -66,12 +69,15 @@ class Door:
             state.large_requests += large
             try:
                 body = await read_body(scope, receive, state.limits)
-                await self._inside(scope, _replay(body, receive), watch)
+                state.request_bounds.check(body)
+                async with _deadline(state.limits.answer_seconds):
+                    await self._inside(scope, _replay(body, receive), watch)
             finally:
                 state.requests -= 1
                 state.large_requests -= large
         except ServeError as error:
-            await _refuse(error, watch)
+            if status == 500:  # nothing has been sent yet
+                await _refuse(error, watch)
         except ClientGoneError:
             status = 499  # as servers log it, though nobody receives it
         finally:
@@ -90,6 +96,28 @@ class Door:
             return
         state.metrics.count_request("/v1/session", 101)
         await self._inside(scope, receive, send)
+
+
+@contextlib.asynccontextmanager
+async def _deadline(seconds: float) -> AsyncIterator[None]:
+    """Give up after so long. `asyncio.wait_for` would start a task for every request."""
+    task, late = asyncio.current_task(), False
+    assert task is not None
+
+    def give_up() -> None:
+        nonlocal late
+        late = True
+        task.cancel()
+
+    timer = asyncio.get_running_loop().call_later(seconds, give_up)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not late:
+            raise
+        raise busy(f"there was no answer within {seconds:g} seconds.") from None
+    finally:
+        timer.cancel()
 
 
 def is_large(scope: Scope, limits: Limits) -> bool:

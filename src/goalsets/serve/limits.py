@@ -30,6 +30,8 @@ class Limits:
     """Time for a connection to state its request."""
     body_seconds: float = 10.0
     """Time for a request's body to arrive."""
+    answer_seconds: float = 30.0
+    """Time to answer a request that has arrived, its turn among the batches included."""
     send_seconds: float = 5.0
     """Time for a client to take what it was sent, before it is dropped."""
     ping_seconds: float = 5.0

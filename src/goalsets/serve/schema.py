@@ -11,10 +11,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter
 
 Number = Annotated[float, Field(strict=True)]
-State = Annotated[list[Number], Field(description="A state: one number for each coordinate.")]
-States = Annotated[list[State], Field(description="A batch: one state a row.")]
+# The first number that is none is told, and no other looked for: a list may have many.
+Numbers = Annotated[list[Number], Field(fail_fast=True)]
+State = Annotated[Numbers, Field(description="A state: one number for each coordinate.")]
+States = Annotated[list[State], Field(fail_fast=True, description="A batch: one state a row.")]
 Named = Annotated[
-    dict[str, Number | list[Number]],
+    dict[str, Number | Numbers],
     Field(description="The groups that the query looks at, by name; the rest is left open."),
 ]
 

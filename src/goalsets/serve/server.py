@@ -20,6 +20,9 @@ from goalsets.serve.limits import Limits
 from goalsets.serve.models import Models
 from goalsets.serve.state import State
 
+_NOTICE = 0.5
+"""Seconds in which clients that come after SIGTERM are told, before nobody listens any more."""
+
 
 def serve(
     models: Models,
@@ -84,7 +87,7 @@ class DrainingServer(uvicorn.Server):
         super().__init__(config)
         self._state = state
         self._told = False
-        self._deadline = 0.0
+        self._deadline = self._said = 0.0
         self.when_ready: Callable[[], None] = lambda: None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -109,7 +112,7 @@ class DrainingServer(uvicorn.Server):
         now = time.monotonic()
         if not state.draining:
             state.draining = True
-            self._deadline = now + seconds
+            self._deadline, self._said = now + seconds, now
             for session in state.sessions:
                 # Not awaited: a client that does not read must not hold up the others.
                 self._announcements = asyncio.ensure_future(session.announce_end(seconds))
@@ -118,5 +121,5 @@ class DrainingServer(uvicorn.Server):
                 session.close_soon(1001, "the server is shutting down")
             await asyncio.sleep(0.1)
             self.should_exit = True
-        elif not state.sessions:
+        elif not (state.sessions or state.requests) and now - self._said >= _NOTICE:
             self.should_exit = True

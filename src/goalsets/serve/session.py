@@ -161,6 +161,7 @@ class ServerSession:
     async def _answer(self, text: str) -> dict[str, Any]:
         message: Ask | Observe | None = None
         try:
+            self._state.message_bounds.check(text.encode())
             message = _read(text)
             if isinstance(message, Observe):
                 answer = await self._act(message)
@@ -255,6 +256,7 @@ def _read(text: str) -> Ask | Observe:
     try:
         return SESSION_MESSAGE.validate_json(text)
     except ValidationError as error:
-        if error.errors(include_url=False, include_input=False)[0]["type"] == "json_invalid":
-            raise ProtocolError(1007, explain(error.errors())) from None
-        raise invalid(explain(error.errors())) from None
+        found = error.errors(include_url=False, include_input=False)
+        if found[0]["type"] == "json_invalid":
+            raise ProtocolError(1007, explain(found)) from None
+        raise invalid(explain(found)) from None

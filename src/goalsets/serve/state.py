@@ -13,6 +13,7 @@ from goalsets.serve.guard import Guard
 from goalsets.serve.limits import Limits
 from goalsets.serve.metrics import Metrics
 from goalsets.serve.models import Models
+from goalsets.serve.reading import Bounds
 
 if TYPE_CHECKING:
     from goalsets.serve.session import ServerSession
@@ -26,6 +27,9 @@ class State:
     def __init__(self, models: Models, guard: Guard, limits: Limits) -> None:
         """Nothing is under way yet."""
         self.models, self.guard, self.limits = models, guard, limits
+        layouts = [model.layout for model in models]
+        self.request_bounds = Bounds.of(layouts, limits.batch_rows)
+        self.message_bounds = Bounds.of(layouts, 1)
         self.metrics = Metrics()
         self.sessions: set[ServerSession] = set()
         self.requests = 0
