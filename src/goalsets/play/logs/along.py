@@ -12,6 +12,7 @@ from goalsets.check.questions import make_question
 from goalsets.check.relabeled import Relabeler
 from goalsets.core import Episode, GoalSet
 from goalsets.core.acting import Policy
+from goalsets.data.tolerances import UsualTolerances
 from goalsets.data.trajectories import Trajectories
 from goalsets.evaluate.ask import predict
 
@@ -92,7 +93,7 @@ def look_along(
     episode: Episode,
     goals: GoalSet,
     policies: Sequence[Policy],
-    std: Floats,
+    usual: UsualTolerances,
     goal_step: int | None = None,
 ) -> Along:
     """Ask policies a question at every step of an episode.
@@ -101,7 +102,7 @@ def look_along(
         episode: What was recorded.
         goals: The question, with one reference.
         policies: Who is asked.
-        std: `[D]`, the deviations of the data.
+        usual: Tells the tolerances of groups that have none of their own.
         goal_step: The step of this episode that the reference is the state of; None for references
             from elsewhere.
     """
@@ -111,7 +112,7 @@ def look_along(
         Stands(v.name, np.asarray(v.distance, np.float32), v.tolerance, np.asarray(v.satisfied))
         for v in goals.violations(states)
     )
-    left = steps_left(episode, goals, inside, std, goal_step)
+    left = steps_left(episode, goals, inside, usual, goal_step)
     return Along(
         episode,
         goals,
@@ -128,7 +129,7 @@ def _ask(policy: Policy, states: Floats, goals: GoalSet) -> Said:
 
 
 def steps_left(
-    episode: Episode, goals: GoalSet, inside: Flags, std: Floats, goal_step: int | None
+    episode: Episode, goals: GoalSet, inside: Flags, usual: UsualTolerances, goal_step: int | None
 ) -> Floats:
     """Steps `[T + 1]` from each state of an episode to the data's arrival; NaN where it has none.
 
@@ -140,7 +141,7 @@ def steps_left(
     left = _to_next(inside)
     if goal_step is not None:
         alone = Trajectories.from_episodes([Episode(episode.observations, episode.actions)])
-        held = Relabeler(alone).held(make_question(goals.query, std))
+        held = Relabeler(alone).held(make_question(goals.query, usual))
         arrival = goal_step - int(held[goal_step])
         before = (places < arrival) & ~inside
         left[before] = arrival - places[before]
