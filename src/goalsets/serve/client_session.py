@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from goalsets.core import GoalsetsError
+from goalsets.core.door import parse_json
 from goalsets.serve.client_plan import ClientPlan, read_plan
 from goalsets.serve.client_words import (
     ClientError,
@@ -124,7 +125,7 @@ class ClientSession(AbstractContextManager):
         try:
             self._socket.send(json.dumps(message))
             while True:
-                answer = json.loads(self._socket.recv(self._timeout))
+                answer = parse_json(self._socket.recv(self._timeout), "the answer")
                 if answer["type"] != "draining":
                     break
                 self.draining = True

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
-from goalsets.core import GoalsetsError
+from goalsets.core import GoalsetsError, door
 from goalsets.workers import silence
 
 STATUS, LOCK, LOG = "status.json", "run.lock", "run.log"
@@ -68,9 +68,8 @@ class Status:
 def read_status(directory: Path) -> Status | None:
     """The status of a run; None where there is none."""
     try:
-        plain = json.loads((directory / STATUS).read_text(encoding="utf-8"))
-        return Status(**plain)
-    except (OSError, TypeError, ValueError):
+        return door.fit(door.read_json(directory / STATUS), Status, STATUS)
+    except GoalsetsError:
         return None
 
 
