@@ -81,11 +81,11 @@ def make_planner(place: Path) -> None:
 
 @functools.cache
 def onnx_bytes() -> bytes:
-    from goalsets.export import exportonnx_bytes
+    from goalsets.export import export_onnx
     from goalsets.runs.run import Run
 
     path = small_store().path.parent / "policy.onnx"
-    return exportonnx_bytes(Run.open(run_path()), path).path.read_bytes()
+    return export_onnx(Run.open(run_path()), path).path.read_bytes()
 
 
 def make_hdf5(place: Path) -> None:

@@ -29,13 +29,12 @@ Seed = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 _SAID = re.compile(r"(?P<what>.*?)(?: - at `(?:key` in `)?\$(?P<place>.*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<index>\d+)\]|\[\.\.\.\]")
 _WORDS = {
-    "`int`": "a whole number",
-    "`float`": "a number",
-    "`str`": "a text",
-    "`bool`": "true or false",
-    "`array`": "a list",
-    "`object`": "a mapping",
-    "`null`": "null",
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a mapping",
 }
 
 
@@ -73,13 +72,17 @@ def _told(said: str, plain: Any) -> str:  # noqa: ANN401 - as above
     if missing := re.fullmatch(r"Object missing required field `(.*)`", what):
         return f"{_named(where)}there is no {missing[1]!r}"
     expected = re.sub(r", got `.*`$", "", what)
-    for word, ours in _WORDS.items():
-        expected = expected.replace(word, ours)
+    expected = re.sub(r"`([^`]*)`", lambda found: _in_words(found[1]), expected)
     expected = re.sub(r"^Expected ", "expected ", expected)
-    expected = expected.replace(" | ", " or ").replace(">=", "of at least").replace("<=", "up to")
+    expected = expected.replace(">=", "of at least").replace("<=", "up to")
     expected = re.sub(r"^Invalid enum value .*", "expected another word", expected)
     came = _value_at(plain, where)
     return f"{_named(where)}{expected}{'' if came is None else f', got {came}'}"
+
+
+def _in_words(types: str) -> str:
+    """Such as `a whole number or null` for `int | null`."""
+    return " or ".join(_WORDS.get(word, word) for word in types.split(" | "))
 
 
 def _named(where: str) -> str:

@@ -52,6 +52,8 @@ def check_seal(
         kind: The error to raise.
     """
     if text is None:
+        if _near_an_end(data, MARK) >= 0:
+            raise kind(f"{path} is damaged: it has a digest, and not in its place.")
         if not path.is_relative_to(_PACKAGE):  # an installer checks what comes with goalsets
             _note(path)
         return
@@ -76,12 +78,17 @@ def _note(path: Path) -> None:
 
 
 def _find(data: Buffer, written: bytes) -> int:
-    """Where the seal stands: near one of the ends."""
+    """Where the seal stands: near one of the ends, unless a header is very long."""
+    found = _near_an_end(data, written)
+    return found if found >= 0 else bytes(data).find(written)
+
+
+def _near_an_end(data: Buffer, written: bytes) -> int:
     for start in (0, max(0, len(data) - _NEAR)):
         found = bytes(data[start : start + _NEAR]).find(written)
         if found >= 0:
             return start + found
-    return bytes(data).find(written)
+    return -1
 
 
 _NEAR = 1 << 16

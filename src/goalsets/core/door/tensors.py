@@ -5,6 +5,7 @@ A file is eight bytes with the length of a header, the header in JSON, and the t
 
 from __future__ import annotations
 
+import json
 import mmap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -81,7 +82,14 @@ def sealed(
         tensors: By name.
         metadata: What else the file says.
     """
-    return seal(save(dict(tensors), metadata={**metadata, DIGEST: OPEN_SEAL}))
+    data = save(dict(tensors), metadata={**metadata, DIGEST: OPEN_SEAL})
+    # The library writes the metadata in any order; equal content shall give equal files.
+    size = int.from_bytes(data[:8], "little")
+    header: dict[str, Any] = json.loads(data[8 : 8 + size])
+    header[_METADATA] = dict(sorted(header[_METADATA].items()))
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text = text.ljust(-(-len(text) // 8) * 8)  # tensors begin at a multiple of eight
+    return seal(b"".join((len(text).to_bytes(8, "little"), text, data[8 + size :])))
 
 
 def _check(path: Path, what: str, kind: type[GoalsetsError]) -> dict[str, str]:

@@ -148,6 +148,6 @@ def _flags(file: str, key: str, values: NDArray[Any]) -> NDArray[np.bool_]:
     if values.size != len(values) or values.dtype.kind not in "biuf":
         raise SourceError(
             f"{file}: {key!r} marks the ends of episodes and needs one number a row, "
-            f"got {values.dtype} of shape {values.shape}."
+            f"got shape {values.shape} of {values.dtype}."
         )
     return values.reshape(-1) != 0
