@@ -27,7 +27,7 @@ def main(*others: str) -> None:
     for other in others:
         with open_tab("demo", other, size=SIZE) as tab:
             play(tab)
-            keep(tab, "play-compare.png")
+            keep(tab, "play-compare.png", {"x": 336, "y": 130, "width": 668, "height": 570})
     with open_tab("demo", size=SIZE) as tab:
         tab.page.get_by_role("button", name=re.compile("^eff_pos ·")).click()
         tab.page.get_by_role("button", name=re.compile("^✓ eff_pos")).wait_for()
