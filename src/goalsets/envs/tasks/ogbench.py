@@ -35,6 +35,13 @@ class OGBenchTask(Task):
             )
         check_installed("ogbench", f"the environment of {self.name}")
 
+    def make(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:  # noqa: ANN401 - Gymnasium's own
+        """Create the environment."""
+        self.require_libraries()
+        import ogbench  # noqa: F401
+
+        return super().make(**kwargs)
+
     def make_drawn(self) -> gymnasium.Env[Any, Any]:
         """Create the environment: all of them can be drawn."""
         return self.make()
