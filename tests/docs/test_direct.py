@@ -31,7 +31,13 @@ def record(job: Job, records: Path, **successes: float) -> None:
     asked = {
         name: {"success": s, "num_episodes": 50, "query": "asked"} for name, s in successes.items()
     }
-    about = {"kind": "suite", "suite": "tabletop", "step": 9, "training_seconds": 90.0}
+    about = {
+        "kind": "suite",
+        "suite": "tabletop",
+        "digest": "abc",
+        "step": 9,
+        "training_seconds": 90.0,
+    }
     ours = {**about, "by_predicate": asked}
     other = {**about, "suite": "another", "by_predicate": {"elsewhere": asked}}
     (place / EVALUATIONS).write_text(json.dumps(ours) + "\n" + json.dumps(other) + "\n")

@@ -96,7 +96,13 @@ def test_a_trial_names_what_is_not_the_presets(tmp_path: Path) -> None:
     config = resolve("cube-single-play-v0", learner="gcbc", overrides=other)
     (tmp_path / "data.json").write_text('{"episodes": 1000}', encoding="utf-8")
     (tmp_path / "config.json").write_text(config.to_json(), encoding="utf-8")
-    record = {"step": 4000, "interval": [0.1, 0.4], "num_episodes": 50, "success": 0.24}
+    record = {
+        "kind": "official",
+        "step": 4000,
+        "interval": [0.1, 0.4],
+        "num_episodes": 50,
+        "success": 0.24,
+    }
     (tmp_path / "evaluations.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
     (row,) = eight_tasks.budgets_of(tmp_path)
     assert row["also"] == "--horizon 100 --learning-rate 0.005 --weight-decay 0.5"
@@ -134,14 +140,14 @@ def test_keeping_a_run_adds_to_what_was_recorded_of_it(tmp_path: Path) -> None:
     config = TrainConfig("tabletop-single-v0", "gcdl", steps=2, batch_size=32, hidden=16)
     run, place = train(config, store, tmp_path / "run"), tmp_path / "kept"
     place.mkdir()
-    suite = {"kind": "suite", "step": 2, "digest": "abc"}
-    before = [{"kind": "official", "step": 2, "success": 0.5}, suite]
+    suite = {"kind": "suite", "step": 2, "digest": "abc", "by_predicate": {}}
+    before = [{"kind": "official", "step": 2, "success": 0.5, "num_episodes": 4}, suite]
     text = "".join(json.dumps(record) + "\n" for record in before)
     (place / "evaluations.jsonl").write_text(text, encoding="utf-8")
-    run.add_evaluation({"kind": "official", "step": 2, "success": 0.25})
+    run.add_evaluation({"kind": "official", "step": 2, "success": 0.25, "num_episodes": 4})
     results.keep(run.path, place)
     kept = [json.loads(line) for line in (place / "evaluations.jsonl").read_text().splitlines()]
-    assert kept == [suite, {"kind": "official", "step": 2, "success": 0.25}]
+    assert kept == [suite, {"kind": "official", "step": 2, "success": 0.25, "num_episodes": 4}]
     assert json.loads((place / "data.json").read_text())["source"] == "play"
     assert (place / "landscape.npz").exists()
     assert not (place / "weights").exists()

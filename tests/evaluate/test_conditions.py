@@ -50,7 +50,7 @@ def test_every_coordinate_has_a_name_that_finds_it() -> None:
         ("block0_pos.w >= 0.6", "'block0_pos' has no part 'w'; it has: x, y, z"),
         ("[28] > 1", "index 28 is out of bounds"),
         ("block0_pos.z > 20deg", "'block0_pos' is measured in m: it cannot take 'deg'"),
-        ("eff_yaw.cos > 20deg", "'eff_yaw' is measured in parts without a unit"),
+        ("eff_yaw.cos > 20deg", "'eff_yaw' is measured in observation units only"),
         ("block0_pos.z > 6ft", "unknown unit 'ft'"),
         ("block0_pos.z > high", "expected a number such as 0.6 or 6cm"),
         ("block0_pos.z > inf", "expected a finite number"),

@@ -207,7 +207,7 @@ def test_full_disk_keeps_the_last_checkpoint(
 
 def test_a_place_that_cannot_be_written(store: Store, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match="cannot write the run directory .*file.run"):
+    with pytest.raises(GoalsetsError, match="cannot train in .*file.run: Not a directory"):
         train(small(), store, tmp_path / "file" / "run")
 
 

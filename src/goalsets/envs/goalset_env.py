@@ -98,6 +98,14 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
         self.render_mode = self.env.render_mode
         self._goal = np.zeros(2 * self.layout.dim, dtype=np.float32)
 
+    @classmethod
+    def within(cls, env: gymnasium.Env[Any, Any]) -> GoalSetEnv:
+        """The environment of this kind that others may be wrapped around."""
+        found = env.unwrapped
+        if not isinstance(found, GoalSetEnv):
+            raise GoalsetsError(f"expected a GoalSetEnv to evaluate in, got {env}.")
+        return found
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Floats], dict[str, Any]]:

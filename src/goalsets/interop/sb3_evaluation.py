@@ -89,9 +89,7 @@ class GoalSetEvalCallback(EventCallback):
     ) -> None:
         """Check the questions before anything is trained."""
         super().__init__(on_new_best, verbose=verbose)
-        inner = env.unwrapped
-        if not isinstance(inner, GoalSetEnv):
-            raise GoalsetsError(f"expected a GoalSetEnv to evaluate in, got {env}.")
+        inner = GoalSetEnv.within(env)
         for name, value in {"every": every, "episodes": episodes, "longest": longest}.items():
             if value < 1:
                 raise GoalsetsError(f"{name} must be 1 or more, got {value}.")

@@ -34,7 +34,7 @@ def read_sweep(name_or_file: str | Path) -> Sweep:
     except FileError as error:
         raise SweepError(
             f"there is no sweep {str(name_or_file)!r}: {suggest(str(name_or_file), known)} Or name "
-            f"a YAML file; this one cannot be read: {error}"
+            f"a YAML file: {error}"
         ) from None
     return parse_sweep(text, str(path), path.stem, path.parent)
 

@@ -22,7 +22,15 @@ from goalsets.train.session import Pace
 
 AXES = ("task", "learner", "scheme", "seed")
 """Fields of a configuration that the grid itself decides."""
-LATER = {"direct": None, "inputs": "plain", "precision": "float32", "linger": 0, "settled": 0}
+LATER = {
+    "direct": None,
+    "inputs": "plain",
+    "precision": "float32",
+    "linger": 0,
+    "settled": 0,
+    "action_low": None,
+    "action_high": None,
+}
 """Fields that came later, with what was done before: as long as a run does that, they are no part
 of its name, so that runs which are there are found."""
 OVERRIDABLE = tuple(f.name for f in dataclasses.fields(TrainConfig) if f.name not in AXES)

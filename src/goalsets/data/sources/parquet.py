@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from goalsets.core import GoalsetsError
 from goalsets.data.sources.arrow import DAMAGE, open_parquet, read_batches
 from goalsets.data.sources.base import SOURCES, SourceError, require
 from goalsets.data.sources.tables import Columns, Tables
@@ -36,7 +37,7 @@ class ParquetTable:
             with open_parquet(path) as file:
                 schema = file.schema_arrow
                 first = next(file.iter_batches(batch_size=1), None)
-        except SourceError:
+        except GoalsetsError:  # what to install, or what is no file
             raise
         except DAMAGE as error:
             raise SourceError(
