@@ -29,7 +29,6 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
 from goalsets.core import GoalsetsError, read_layout, write_layout
-from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.propose.actions import recognise_actions
 from goalsets.data.store import Store
@@ -37,7 +36,7 @@ from goalsets.learners import LEARNERS, Learner
 from goalsets.policy import TrainedPolicy
 from goalsets.runs.build import make_learner, placeholder_bank
 from goalsets.runs.config import TrainConfig
-from goalsets.runs.frame import Frame
+from goalsets.runs.frame import HIGH, LOW, ORIGIN, Frame, read_bounds
 from goalsets.runs.plugins import read_config, write_config
 from goalsets.runs.weights import CHECKPOINT, Progress, load_weights, save_weights
 from goalsets.workers import silence
@@ -53,7 +52,6 @@ BANK = "bank.safetensors"
 WEIGHTS = "weights"
 """The directory of the weights that were kept."""
 _LAYOUT, _FRAME = "layout.json", "frame.safetensors"
-_LOW, _HIGH, _ORIGIN = "action_low", "action_high", "action_bounds"
 
 
 class RunError(GoalsetsError):
@@ -86,9 +84,9 @@ class Run:
             write_layout(frame.layout, path / _LAYOUT)
             (path / DATA).write_text(json.dumps(data, indent=2), encoding="utf-8")
             fields = dataclasses.asdict(frame.normaliser)
-            fields |= {_LOW: frame.bounds.low, _HIGH: frame.bounds.high}
+            fields |= {LOW: frame.bounds.low, HIGH: frame.bounds.high}
             tensors = {name: torch.from_numpy(value) for name, value in fields.items()}
-            told = {"horizon": str(frame.horizon), _ORIGIN: frame.bounds.origin}
+            told = {"horizon": str(frame.horizon), ORIGIN: frame.bounds.origin}
             save_file(tensors, path / _FRAME, told)
             # Last: a directory with a configuration is a run.
             (path / CONFIG).write_text(write_config(config), encoding="utf-8")
@@ -107,7 +105,7 @@ class Run:
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
                 told = file.metadata()
                 horizon = int(told["horizon"])
-            bounds = _read_bounds(arrays, told)
+            bounds = read_bounds(arrays, told)
             frame = Frame(read_layout(path / _LAYOUT), Normaliser(**arrays), horizon, bounds)
         except GoalsetsError as error:
             raise RunError(f"the run directory {path} cannot be read: {error}") from None
@@ -229,14 +227,6 @@ class Run:
                 f"{self.path / EVALUATIONS} is damaged in line {lines}: remove what is no record."
             )
         return records
-
-
-def _read_bounds(arrays: dict[str, NDArray[np.float32]], told: Mapping[str, str]) -> Bounds:
-    """Take the bounds of actions out of what a frame holds; older runs have none and mean ±1."""
-    if _LOW not in arrays:
-        return Bounds.plus_minus_one(len(arrays["action_mean"]))
-    plain = {"low": arrays.pop(_LOW), "high": arrays.pop(_HIGH), "from": told.get(_ORIGIN, "data")}
-    return Bounds.from_dict(plain)
 
 
 def read_evaluations(run: Path) -> tuple[list[dict[str, Any]], list[int]]:
