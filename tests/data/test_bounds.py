@@ -199,7 +199,7 @@ def test_components_that_are_no_plain_numbers_are_recognised():
     told = recognise_actions(Trajectories.from_episodes(episodes(np.column_stack(columns))))
     starts = [
         "action 1 has two values, 0 and 0.04: a switch? A policy gives numbers between them: take "
-        "the nearer value, above or below 0.02.",
+        "0 below 0.02 and 0.04 above.",
         "action 2: a choice? Round what a policy gives (200 rows hold only 0, 1, 2, 3).",
         "actions 3 to 4: an angle as (cos, sin)?",
         "action 5 jumps by nearly 360, 4 times: an angle in degrees?",

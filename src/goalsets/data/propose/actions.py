@@ -64,8 +64,8 @@ def _alone(component: int, values: NDArray[Any], episodes: Sequence[NDArray[Any]
         low, high = different
         return (
             f"action {component} has two values, {low:.4g} and {high:.4g}: a switch? A policy "
-            f"gives numbers between them: take the nearer value, above or below "
-            f"{(low + high) / 2:.4g}."
+            f"gives numbers between them: take {low:.4g} below {(low + high) / 2:.4g} and "
+            f"{high:.4g} above."
         )
     for kind, _, evidence in find(Sample(values[:, None]), 0, 1):
         return f"action {component}: {_MEANS[kind]} ({evidence})."
