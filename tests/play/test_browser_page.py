@@ -47,11 +47,15 @@ def desk(browser: Any) -> Iterator[Tab]:
 
 @contextlib.contextmanager
 def _at(tab: Tab, size: str) -> Iterator[None]:
-    for width, height in (SIZES[size], SIZES["desk"]):
-        tab.page.set_viewport_size({"width": width, "height": height})
-        tab.page.wait_for_timeout(1_000)  # what folds has folded
-        if (width, height) == SIZES[size]:
-            yield
+    _resize(tab, size)
+    yield
+    _resize(tab, "desk")
+
+
+def _resize(tab: Tab, size: str) -> None:
+    width, height = SIZES[size]
+    tab.page.set_viewport_size({"width": width, "height": height})
+    tab.page.wait_for_timeout(1_000)  # what folds has folded
 
 
 def _violations(tab: Tab) -> list[str]:

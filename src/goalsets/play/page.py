@@ -21,7 +21,7 @@ from goalsets.play.words import heading, problem
 
 Hand = Stagehand | FlatHand
 
-LEFT_WIDTH, RIGHT_WIDTH = 330, 350
+LEFT_WIDTH, RIGHT_WIDTH = 340, 350
 
 
 def make_hand(setup: Setup) -> Hand:
