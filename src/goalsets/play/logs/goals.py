@@ -11,6 +11,7 @@ import numpy as np
 
 from goalsets.check.questions import make_question
 from goalsets.core import GoalsetsError, Query, StateLayout
+from goalsets.data.tolerances import UsualTolerances
 from goalsets.data.trajectories import Trajectories
 from goalsets.evaluate.conditions import Condition
 from goalsets.evaluate.goals import GoalError, GoalFinder, edit_goal
@@ -22,19 +23,18 @@ from goalsets.play.world import Floats
 class LogQuestion(Question):
     """A question on a page of logs: where a layout gives no tolerance, the data does.
 
-    Layouts that were proposed from a log may have none. They are taken from the data's deviations,
-    as `goalsets check` takes them.
+    Such a tolerance is the usual one, as `goalsets check` takes it.
     """
 
-    def __init__(self, layout: StateLayout, text: str, std: Floats) -> None:
-        """Ask something to begin with; `std` `[D]` are the deviations of the data."""
-        self._std = std
+    def __init__(self, layout: StateLayout, text: str, usual: UsualTolerances) -> None:
+        """Ask something to begin with; `usual` gives the tolerances that the layout lacks."""
+        self._usual = usual
         self.note = ""
         """What had to be assumed, for people."""
         super().__init__(layout, text)
 
     def _askable(self, query: Query) -> Query:
-        asked = make_question(query, self._std)
+        asked = make_question(query, self._usual)
         self.note = self.note if asked.query == query else asked.note
         return super()._askable(asked.query)
 

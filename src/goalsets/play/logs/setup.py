@@ -12,13 +12,15 @@ from pathlib import Path
 
 import numpy as np
 
-from goalsets.check.questions import make_question
+from goalsets.check.questions import Question
 from goalsets.check.run import MOST_STATES, spread
 from goalsets.check.support import Supporter
-from goalsets.check.words import duration, share
+from goalsets.check.words import share
 from goalsets.core import GoalSet, GoalsetsError, Query, StateLayout
+from goalsets.core.durations import duration
 from goalsets.data.bounds import Bounds
 from goalsets.data.store import Store
+from goalsets.data.tolerances import UsualTolerances
 from goalsets.data.trajectories import Trajectories
 from goalsets.envs.tasks import TASKS, Task
 from goalsets.evaluate import ask
@@ -68,6 +70,11 @@ class LogSetup:
         return self.store.validation if self.held_out else self.store.train
 
     @functools.cached_property
+    def usual(self) -> UsualTolerances:
+        """Tolerances of groups for which the layout has none."""
+        return UsualTolerances.of(self.data)
+
+    @functools.cached_property
     def shelf(self) -> LogShelf:
         """Where goals are taken from."""
         return LogShelf(self.layout, self.data)
@@ -100,7 +107,7 @@ class LogSetup:
         """How much of the training data answers a question, and what to know before trusting it."""
         if self.store.train.num_transitions == 0:
             return Support("The store has no training episodes to look at.", ())
-        question = make_question(goals.query, self.std)
+        question = Question(str(goals.query), goals.query)
         found = self._supporter.look(question, np.asarray(goals.reference)[None], None)
         seen = ask.Support(
             int(found.states),

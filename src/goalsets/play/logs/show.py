@@ -34,7 +34,7 @@ class LogShow:
     def __init__(self, setup: LogSetup) -> None:
         """Show the first episode, with its own end as the goal."""
         self.setup = setup
-        self.question = LogQuestion(setup.layout, setup.first_question, setup.std)
+        self.question = LogQuestion(setup.layout, setup.first_question, setup.usual)
         self.episode_number = 0
         self.step = 0
         self.playing = False
@@ -88,7 +88,7 @@ class LogShow:
     def ask(self) -> None:
         """Ask the present question along the episode."""
         policies = [checkpoint.policy for checkpoint in self.setup.checkpoints]
-        self.along = look_along(self._episode, self.goals, policies, self.setup.std, self.goal_step)
+        self.along = look_along(self._episode, self.goals, policies, self.goal_step)
 
     def take_end(self) -> None:
         """Take the last state of this episode as the goal."""

@@ -8,9 +8,9 @@ from html import escape
 
 import numpy as np
 
-from goalsets.check.words import duration
 from goalsets.core import Group, StateLayout
 from goalsets.core.acting import STEPS
+from goalsets.core.durations import duration
 from goalsets.play.logs.along import Along, Stands
 from goalsets.play.logs.charts import Chart, Line, legend, number
 from goalsets.play.logs.setup import LogSetup
