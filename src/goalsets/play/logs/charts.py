@@ -15,7 +15,7 @@ WIDTH = 400
 _LEFT, _RIGHT = 46, 6
 _POINTS = 260
 """Bins over the length of a chart: of each the lowest and the highest number are drawn."""
-_GREY, _INK, _CURSOR, _BAND = "#6b7280", "#1f2937", "#111827", "#dcfce7"
+_GREY, _INK, _CURSOR, _BAND = "#4b5563", "#1f2937", "#111827", "#dcfce7"
 
 Values = NDArray[np.floating]
 Scale = Callable[[float], float]
