@@ -72,8 +72,9 @@ def draw(sets, states, answers, path):
         times = [int(rng.choice(np.flatnonzero(answers[text][e]))) for e in episodes]
         found = states[episodes, times]
         views = [render_state(s, goal=reference, query=goals.query) for s in found]
-        count = len(views)
-        title = f"“{text}”\n{count} state{'s' * (count > 1)} that answer it"
+        # All that pass, not only those of the picture.
+        count = int(answers[text].any(axis=1).sum())
+        title = f"“{text}”\n{count:,} of {len(states):,} episodes get there"
         pictures.append((title, overlay(views)))
     for axis, (title, picture) in zip(axes, pictures, strict=True):
         axis.imshow(picture)

@@ -1,7 +1,7 @@
 """Take the pictures of the playground that the docs show: docs/assets/play*.png.
 
     python tools/play_pictures.py [RUN]
-    python tools/play_pictures.py --plan RUN
+    python tools/play_pictures.py --plan RUN [--step STEP]
     python tools/play_pictures.py --logs [PLACE]
 
 With a run, also that of two panes: the shipped model against the run. With --plan, only that of a
@@ -23,6 +23,7 @@ from playwright.sync_api import FloatRect, ViewportSize
 
 ASSETS = Path(__file__).resolve().parent.parent / "docs" / "assets"
 SIZE: ViewportSize = {"width": 1360, "height": 840}
+SMALL: ViewportSize = {"width": 800, "height": 600}
 
 
 def main(*others: str) -> None:
@@ -30,7 +31,7 @@ def main(*others: str) -> None:
     for other in others:
         with open_tab("demo", other, size=SIZE) as tab:
             play(tab)
-            keep(tab, "play-compare.png")
+            keep(tab, "play-compare.png", {"x": 336, "y": 130, "width": 668, "height": 570})
     with open_tab("demo", size=SIZE) as tab:
         tab.page.get_by_role("button", name=re.compile("^eff_pos ·")).click()
         tab.page.get_by_role("button", name=re.compile("^✓ eff_pos")).wait_for()
@@ -41,11 +42,19 @@ def main(*others: str) -> None:
         tab.ask("cube_poze")
         tab.page.locator("[data-problem]").first.wait_for()
         keep(tab, "play-question.png", {"x": 0, "y": 60, "width": 332, "height": 700})
+        tab.ask("block0_pos")
+        tab.press("Reset")
+        tab.page.set_viewport_size(SMALL)
+        keep(tab, "play-small.png")
 
 
-def plan(run: str) -> None:
-    """Take the picture of a swap that is planned, when its first step is done."""
-    with open_tab(run, size=SIZE) as tab:
+def plan(*words: str) -> None:
+    """Take the picture of a swap that is planned, when its first step is done.
+
+    Args:
+        words: The run, and options of `goalsets play`.
+    """
+    with open_tab(*words, size=SIZE) as tab:
         choose(tab, "Choose exactly", "Official")
         choose(tab, "Where it starts, when it stops", "Start of task")
         tab.page.locator("label", has_text=re.compile("^Plan$")).click()
@@ -71,6 +80,7 @@ def logs(place: str = "") -> None:
         tab.ask("tool_pos & wrist_3.pos")
         tab.page.get_by_text(re.compile("of the training data answer it")).wait_for()
         tab.page.get_by_role("heading").first.scroll_into_view_if_needed()
+        tab.page.mouse.move(600, 760)  # away from hints
         keep(tab, "play-logs.png")
 
 

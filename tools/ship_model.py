@@ -20,14 +20,13 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import safe_open
-from safetensors.torch import save_file
 
 from goalsets.data.paths import data_dir
 from goalsets.data.store import Store
 from goalsets.evaluate.stats import Rate
 from goalsets.plan.planner_file import PLANNER
 from goalsets.runs.run import BANK, MODELS, Run, is_planned
+from goalsets.runs.weights import read_tensors, write_tensors
 
 LARGEST = 3_000_000
 BANK_SIZE = 200
@@ -46,12 +45,12 @@ def main(source: str, name: str, *options: str) -> None:
     shutil.rmtree(place / "weights", ignore_errors=True)
     (place / "weights").mkdir()
     target = place / "weights" / f"step-{step}.safetensors"
-    with safe_open(run.weights(step), framework="pt") as file:
-        kept = {n: file.get_tensor(n) for n in file.keys() if "target_" not in n}  # noqa: SIM118
-        save_file({n: t.half() for n, t in kept.items()}, target, file.metadata())
+    tensors, header = read_tensors(run.weights(step))
+    kept = {name: value.half() for name, value in tensors.items() if "target_" not in name}
+    write_tensors(target, kept, header)
     states = np.asarray(Store.open(data_dir() / run.config.task).validation.observations)
     drawn = np.random.default_rng(0).choice(len(states), BANK_SIZE, replace=False)
-    save_file({"states": torch.from_numpy(states[drawn])}, place / BANK)
+    write_tensors(place / BANK, {"states": torch.from_numpy(states[drawn])}, {})
     if "--plan" in options:
         run.planner(say=print)  # learned now, if it was not before
         shutil.copyfile(run.path / PLANNER, place / PLANNER)

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import IO
 
 from goalsets.core import GoalsetsError
+from goalsets.core.door import read_json
 
 _LONGEST = 300
 """Characters of a command that are told."""
@@ -177,11 +178,11 @@ class Lock:
 def read_holder(path: Path) -> Holder | None:
     """Who holds a lock, or held it when it was killed; None where nothing tells."""
     try:
-        plain = json.loads(path.read_text(encoding="utf-8"))
+        plain = read_json(path)
         return Holder(
             int(plain["pid"]), str(plain["host"]), str(plain["since"]), str(plain["command"])
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (GoalsetsError, ValueError, KeyError, TypeError):
         return None
 
 

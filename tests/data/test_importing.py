@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from goalsets import GoalsetsError, read_layout
+from goalsets import GoalsetsError, Query, read_layout
 from goalsets.cli import main
 from goalsets.data.importing import import_source
 from goalsets.data.sources import Npz
@@ -153,3 +153,23 @@ def test_import_refuses_a_store_that_is_being_written(tmp_path: Path) -> None:
         process.kill()
         process.wait()
         process.stdout.close()
+
+
+def test_units_of_groups_can_be_said(tmp_path, capsys):
+    write_npz(tmp_path / "log.npz")
+    command = ["data", "import", "npz", str(tmp_path / "log.npz"), "--output", str(tmp_path / "s")]
+    main([*command, "--units", "st*=deg"])
+    layout = Store.open(tmp_path / "s").layout
+    assert layout.groups[0].unit == "deg"
+    assert read_layout(tmp_path / "s.layout.yaml") == layout
+    assert Query.parse("state:5deg", layout).terms[0].tolerance == 5
+    assert Query.parse("state:0.1rad", layout).terms[0].tolerance == pytest.approx(5.7296, abs=1e-4)
+    capsys.readouterr()
+    for wrong, message in (
+        ("joint=deg", "no group is called 'joint': "),
+        ("state=furlong", "unknown unit 'furlong'"),
+        ("deg", "--units takes pairs such as joint*=deg, got 'deg'"),
+    ):
+        with pytest.raises(SystemExit):
+            main([*command, "--units", wrong])
+        assert message in capsys.readouterr().err

@@ -169,6 +169,8 @@ def test_angles_and_rotations_are_offered_with_a_tolerance(rng):
     layout = proposal.adopt(*proposal.offers)
     assert layout.group("a").say(layout.group("a").tolerance) == "9 deg"
     assert layout.group("q").say(layout.group("q").tolerance) == "9 deg"
+    assert "# a: {indices: '0:2', metric: angle, tolerance: 9deg}" in proposal.to_yaml()
+    assert "# q: {indices: '2:6', metric: quaternion, tolerance: 9deg}" in proposal.to_yaml()
 
 
 def test_the_name_of_a_field_stands_for_all_its_coordinates(rng):

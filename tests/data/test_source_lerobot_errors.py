@@ -42,7 +42,7 @@ def test_directories_that_are_none_are_named(tmp_path):
         LeRobot(str(tmp_path)).fields()
     (tmp_path / "meta").mkdir()
     (tmp_path / "meta/info.json").write_text("{")
-    with pytest.raises(SourceError, match="info.json cannot be read"):
+    with pytest.raises(SourceError, match="info.json is not JSON"):
         LeRobot(str(tmp_path)).fields()
     (tmp_path / "meta/info.json").write_text('{"codebase_version": "v3.0"}')
     with pytest.raises(SourceError, match="expected an entry 'features'"):

@@ -22,7 +22,7 @@ from goalsets.campaign.chains import (
 from goalsets.campaign.collecting import FILE, measured
 from goalsets.envs.tasks import TASKS
 from goalsets.report.published import best_published
-from goalsets.runs.run import EVALUATIONS
+from goalsets.runs.records import EVALUATIONS
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import DataChoice, Evaluation, Sweep
 

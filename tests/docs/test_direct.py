@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from goalsets.campaign.direct import GRIDS, PAGE, PLACE, describe, questions, table, tables
-from goalsets.runs.run import EVALUATIONS
+from goalsets.runs.records import EVALUATIONS
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, SuiteChoice, Sweep
 

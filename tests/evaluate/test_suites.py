@@ -97,7 +97,7 @@ def test_a_changed_suite_is_refused(suite: Suite, tmp_path: Path, change) -> Non
 def test_what_is_no_suite_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "suite.json"
     for text, message in {
-        "{": "is no suite",
+        "{": "suite.json is not JSON",
         "[]": "is no suite: 'goalsets suite build' writes one",
         '{"format": "goalsets-suite", "version": 9}': "version 9; this is goalsets with version 1",
     }.items():
@@ -119,7 +119,7 @@ def test_another_task_or_layout_is_refused(suite: Suite, run: Run) -> None:
 DESCRIPTIONS = {
     "predicates: {}": "a suite needs at least one predicate",
     "{}": "expected a mapping with 'predicates'",
-    "[": "is no YAML",
+    "[": "is not YAML",
     "predicates: {a: {query: eff_pos, wher: x}}": "unknown key 'wher': did you mean 'where'",
     "predicates: {a: {}}": "predicate 'a' needs a 'query'",
     "predicates: {a: {query: eff_pos, goals: train}}": "must be official or validation",

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from goalsets import GoalsetsError, load
+from goalsets.core.door.seal import OPEN_SEAL, seal
 from goalsets.runtime import ModelFileError, read_model_file
 from goalsets.runtime import load as load_exported
 from goalsets.runtime.model_file import understand
@@ -30,12 +31,20 @@ SOURCE = Path(__file__).parents[2] / "src"
 
 
 def changed(tmp_path: Path, change) -> Path:
-    """The exported file after a change of its model."""
+    """The exported file after a change of its model, with the digest that it then has."""
     model = onnx.load(exported().path)
     change(model)
     path = tmp_path / "changed.onnx"
-    path.write_bytes(model.SerializeToString())
+    path.write_bytes(sealed_again(model))
     return path
+
+
+def sealed_again(model: onnx.ModelProto) -> bytes:
+    digests = [entry for entry in model.metadata_props if entry.key == "goalsets.digest"]
+    for entry in digests:
+        entry.value = OPEN_SEAL
+    data = model.SerializeToString()
+    return seal(data) if digests else data
 
 
 def external_data(model: onnx.ModelProto) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -14,6 +16,7 @@ from goalsets.data.writer import write_store
 from goalsets.envs.tabletop import record_play, tabletop_layout
 from goalsets.interop.batches import RelabeledData
 from goalsets.interop.torch_data import RelabeledStream
+from goalsets.relabel.goals import GoalMixture
 from goalsets.relabel.labels import IdentityLabels
 from goalsets.relabel.sampler import Generators
 
@@ -142,3 +145,41 @@ def test_streams_go_on_where_they_stopped() -> None:
     assert not torch.equal(alone[0], take(0, seed=4)[0])
     with pytest.raises(GoalsetsError, match="expected batch_size of 1 or more"):
         RelabeledStream(make(), 0)
+
+
+def test_actions_are_bounded_by_what_the_data_did_in_its_own_units() -> None:
+    in_degrees = dataclasses.replace(RAW, actions=RAW.actions * 80)
+    data = RelabeledData.from_trajectories(in_degrees, LAYOUT, horizon=20)
+    asked = data.action(in_degrees.actions[:5])
+    np.testing.assert_array_equal(asked, in_degrees.actions[:5])
+    most = np.abs(in_degrees.actions).max()
+    assert most < np.abs(data.action(np.full(5, 1e6))).max() < 1.3 * most
+
+
+def test_a_hierarchical_agent_is_fed_states_some_steps_ahead() -> None:
+    data = RelabeledData.from_trajectories(RAW, LAYOUT, horizon=20, subgoal_steps=7)
+    batch = data.sample(200)
+    states, asked = unpack_goal(batch["low_actor_goals"])
+    assert asked.all()
+    rows = [np.flatnonzero(np.isclose(RAW.observations, s, atol=1e-4).all(1)) for s in states]
+    starts = [
+        np.flatnonzero(np.isclose(RAW.observations, s, atol=1e-4).all(1))
+        for s in batch["observations"]
+    ]
+    ahead = [int(r[0] - s[0]) for r, s in zip(rows, starts, strict=True) if len(r) and len(s)]
+    assert max(ahead) == 7
+    assert ahead.count(7) > 150, "fewer only at an episode's end"
+    np.testing.assert_array_equal(batch["high_actor_goals"], batch["actor_goals"])
+    targets, whole = unpack_goal(batch["high_actor_targets"])
+    assert whole.all()
+    sooner = ~np.isclose(targets, states, atol=1e-5).all(1)
+    assert 0 < sooner.mean() < 0.8, "where the goal comes first, it is the target"
+    goals, masks = unpack_goal(batch["actor_goals"])
+    assert np.isclose(np.where(masks, targets, 0)[sooner], goals[sooner], atol=1e-4).all()
+
+
+def test_the_mixture_of_goals_is_mine() -> None:
+    here = GoalMixture(p_current=1.0, p_future=0.0, p_random=0.0)
+    batch = RelabeledData.from_trajectories(RAW, LAYOUT, value_goals=here).sample(50)
+    assert (batch["masks"] == 0).all()
+    assert (batch["rewards"] == 0).all()

@@ -16,7 +16,8 @@ from goalsets.envs.tabletop import record_play
 from goalsets.envs.tasks import TASKS
 from goalsets.plan.planner_file import PLANNER
 from goalsets.runs.config import TrainConfig
-from goalsets.runs.run import EVALUATIONS, Run
+from goalsets.runs.records import EVALUATIONS
+from goalsets.runs.run import Run
 from goalsets.train.session import Pace, train
 
 TASK = "tabletop-double-v0"

@@ -217,4 +217,4 @@ def _metadata(path: Path) -> dict[str, str]:
     from safetensors import safe_open
 
     with safe_open(path, framework="np") as file:
-        return file.metadata()
+        return {name: text for name, text in file.metadata().items() if name != "digest"}

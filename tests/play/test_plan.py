@@ -132,6 +132,10 @@ def test_a_new_plan_is_made_when_something_is_lost(show: Show) -> None:
     do_step(show)
     kept = chain_of(show).plan.steps[1].goals.query.indices
     state = show.stages[0].world.observation.copy()
+    due = chain_of(show).plan.steps[2].goals.query.indices
+    state[due[0]] += 0.6  # what is due has begun to move, so the other one is in no hand
+    show.stages[0].world.adapter.put(state)
+    show.step()
     state[list(kept)] = [-0.6, 0.3, 0.2]  # a free place
     show.stages[0].world.adapter.put(state)
     for _ in range(11):  # two looks: it must have come to rest

@@ -168,8 +168,9 @@ def test_a_recording_is_shown_again(show: Show) -> None:
 @pytest.mark.parametrize(
     ("asked", "titled"),
     [
-        ("eff_pos", "#1 eff_pos: not reached"),
-        ("eff_pos & [height]", "#1 eff_pos & block0_pos: reached at 4"),
+        ("eff_pos", "#1 not reached: eff_pos"),
+        ("[height]", "#1 reached at 4: block0_pos"),
+        ("eff_pos & [height]", "#1 reached at 4: 2 parts"),
     ],
 )
 def test_a_recording_is_named_by_what_was_asked(show: Show, asked: str, titled: str) -> None:

@@ -76,8 +76,8 @@ def test_a_damaged_line_loses_no_other(tmp_path: Path) -> None:
         file.write('{"kind": "official", "succ\n42\n')
         file.write(json.dumps({"kind": "official", "step": "soon"}) + "\n")  # lacks all else
     found = read_runs([tmp_path])
-    assert len(found.runs[0].records("official")) == 2
-    assert "line 2, 3 of its evaluations.jsonl is damaged" in found.notes[0].reason
+    assert len(found.runs[0].records("official")) == 1
+    assert "line 2, 3, 4 of its evaluations.jsonl is damaged" in found.notes[0].reason
     assert len(gather(found.runs, found.notes).cells) == 1
 
 

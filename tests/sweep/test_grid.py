@@ -68,7 +68,7 @@ def test_runs_that_are_there_keep_their_names() -> None:
     found = list(runs.glob("*/*/config.json"))
     assert found
     for path in found:
-        assert Job(read_config(path.read_text())).name == str(path.parent.relative_to(runs))
+        assert Job(read_config(path)).name == str(path.parent.relative_to(runs))
 
 
 def test_runs_that_are_done_stay_so() -> None:
@@ -146,7 +146,7 @@ def test_shipped_sweeps_come_back(name: str, tmp_path: Path) -> None:
         ("{tasks: T, suites: nowhere.yaml}", "which is no file; or say 'shipped'"),
         ("{tasks: T, suites: {schemes: [7]}}", "'schemes of suites' needs names, got 7"),
         ("{tasks: T, suites: {schemes: gs-dirct}}", "gs-direct"),
-        ("{tasks: [", "x.yaml is no YAML"),
+        ("{tasks: [", "x.yaml is not YAML"),
     ],
 )
 def test_errors_name_the_key_and_the_near_ones(text: str, message: str) -> None:

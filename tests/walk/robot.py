@@ -1,6 +1,6 @@
 """A small arm in degrees, metres and seconds, and its logs in four formats.
 
-Two joints turn towards a target by at most 4 degrees a step, 20 steps a second; a gripper opens
+Two joints turn towards a target by at most 12 degrees a step, 20 steps a second; a gripper opens
 and closes. Commands are the next angles in degrees, and 0 or 1 for the gripper. So a command is no
 small number around zero, and holding still means to repeat the angles that the joints have.
 """
@@ -18,9 +18,10 @@ import pytest
 RATE = 20
 LIMIT = 80.0
 """Degrees that joints turn to either side."""
-SPEED = 4.0
+SPEED = 12.0
 """Degrees that a joint turns in a step, at most."""
-EPISODES, STEPS = 40, 60
+EPISODES, STEPS, TARGET = 40, 60, 6
+"""Each target is there for so many steps."""
 
 
 def tool(joints):
@@ -35,9 +36,9 @@ def record(seed):
     """An episode: joints `[T + 1, 2]`, gripper `[T + 1]`, commands `[T, 3]`."""
     rng = np.random.default_rng(seed)
     joints, gripper, commands = [rng.uniform(-LIMIT, LIMIT, 2)], [0.0], []
-    target, grip = rng.uniform(-LIMIT, LIMIT, (2, 2))[0], 0.0
+    target, grip = joints[0], 0.0
     for step in range(STEPS):
-        if step % 30 == 0:
+        if step % TARGET == 0:
             target, grip = rng.uniform(-LIMIT, LIMIT, 2), float(rng.integers(0, 2))
         command = joints[-1] + np.clip(target - joints[-1], -SPEED, SPEED)
         commands.append([*command, grip])

@@ -21,7 +21,8 @@ from goalsets.campaign.front import Row, draw_front, front_table, in_the_paper
 from goalsets.campaign.pages import README, fill_places, success_cell, training_minutes
 from goalsets.campaign.results import keep_records, train_missing
 from goalsets.report.published import best_published, published_scores
-from goalsets.runs.run import is_planned, read_evaluations
+from goalsets.runs.records import read_evaluations
+from goalsets.runs.run import is_planned
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Sweep
 

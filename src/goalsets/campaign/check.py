@@ -21,7 +21,7 @@ from goalsets.campaign.pages import fill_places
 from goalsets.check import Checked, Question, check_run, make_question
 from goalsets.check.verdict import WORDS
 from goalsets.collect.find import find_store
-from goalsets.core import Query
+from goalsets.core import Query, door
 from goalsets.data.store import Store
 from goalsets.data.tolerances import UsualTolerances
 from goalsets.evaluate.suites import SuiteError, shipped_description
@@ -176,7 +176,7 @@ def read_records(path: Path | None) -> list[Row]:
     """What was found before; nothing where no file is named, or is there."""
     if path is None or not path.exists():
         return []
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return door.read_json_lines(path)
 
 
 def _write(path: Path | None, rows: Sequence[Row]) -> None:

@@ -20,7 +20,8 @@ from goalsets.campaign.pages import fill_places, success_cell, training_minutes
 from goalsets.campaign.results import keep_records, suite_names, train_missing
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.presets import resolve
-from goalsets.runs.run import is_planned, read_evaluations
+from goalsets.runs.records import read_evaluations
+from goalsets.runs.run import is_planned
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, Sweep
 

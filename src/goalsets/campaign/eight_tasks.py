@@ -11,16 +11,17 @@ and shown below the table.
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from goalsets.core import door
 from goalsets.relabel.queries import DEFAULT_SCHEME
 from goalsets.report.published import FULL_STATE, ORACLE, PROTOCOL, published_tasks
 from goalsets.report.statistics import gain_interval
 from goalsets.runs.presets import resolve
+from goalsets.runs.records import read_evaluations
 from goalsets.runs.run import is_planned
 
 RESULTS = Path("results")
@@ -93,11 +94,10 @@ def main(*runs: str) -> None:
 
 def budgets_of(run: Path) -> list[Row]:
     """A row for each step of a run that was evaluated on the official goals."""
-    config = json.loads((run / "config.json").read_text(encoding="utf-8"))
-    data = json.loads((run / "data.json").read_text(encoding="utf-8"))
-    records = (run / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
+    config = door.read_json(run / "config.json")
+    data = door.read_json(run / "data.json")
     found: dict[int, Row] = {}
-    for record in map(json.loads, records):
+    for record in read_evaluations(run)[0]:
         if is_planned(record):
             continue
         low, high = record["interval"]
@@ -205,7 +205,7 @@ def _line(task: str, cells: list[Row], gains: list[list[Row]]) -> str:
 def _other_options(task: str, learner: str, steps: int) -> str:
     """What else is not the preset's: no table of the report has it."""
     files = (RESULTS / "runs" / task).glob(f"{learner}-*/config.json")
-    configs = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    configs = [door.read_json(file) for file in files]
     found = {_options(config) for config in configs if config["steps"] == steps} - {""}
     return "".join(f", `{options}`" for options in sorted(found))
 

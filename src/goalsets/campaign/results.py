@@ -21,11 +21,13 @@ from typing import Any
 
 from goalsets.campaign import eight_tasks
 from goalsets.campaign.pages import fill_places
+from goalsets.core import door
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.landscape import LANDSCAPE, has_landscape, keep_landscape
 from goalsets.evaluate.suites.description import read_description, shipped_description
 from goalsets.runs.config import TrainConfig
-from goalsets.runs.run import CONFIG, DATA, EVALUATIONS, Run, is_planned, read_evaluations
+from goalsets.runs.records import DATA, EVALUATIONS, read_evaluations
+from goalsets.runs.run import CONFIG, Run, is_planned
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, Sweep
 
@@ -127,7 +129,7 @@ def _seconds_a_sample(learner: str) -> float | None:
     found = [
         record["training_seconds"] / (record["step"] * config["batch_size"])
         for path in (RESULTS / "runs").glob(f"*/{learner}-*")
-        for config in [json.loads((path / CONFIG).read_text(encoding="utf-8"))]
+        for config in [door.read_json(path / CONFIG)]
         for record in read_evaluations(path)[0]
         if record.get("training_seconds") and record.get("step")
     ]
@@ -162,7 +164,7 @@ def keep(run: Path, place: Path) -> None:
     """Keep what a report needs of a run; its weights stay where it was trained."""
     place.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(run / CONFIG, place / CONFIG)
-    data = json.loads((run / DATA).read_text(encoding="utf-8"))
+    data = door.read_json(run / DATA)
     data["source"] = data["source"].split(" (")[0]  # not where it lay on our disk
     (place / DATA).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
     ours, theirs = read_evaluations(run)[0], read_evaluations(place)[0]

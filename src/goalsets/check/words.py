@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from goalsets.check.found import Check
@@ -56,7 +56,16 @@ def plain(check: Check) -> dict[str, Any]:
             targets = [each["imitation"]["overall"], *each["imitation"]["by_horizon"]]
             for target, place in zip(targets, places, strict=True):
                 target |= {"skill": dict(place.skill), "learned": place.learned}
-    return json.loads(json.dumps(told), parse_constant=lambda _: None)
+    return _without_gaps(told)
+
+
+def _without_gaps(value: Any) -> Any:  # noqa: ANN401 - whatever a check holds
+    """As JSON has it: lists for tuples, and null for what is no number."""
+    if isinstance(value, Mapping):
+        return {str(key): _without_gaps(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_gaps(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def baselines(acts: AtHorizon, still: Still) -> list[tuple[str, float]]:

@@ -23,9 +23,9 @@ def export(
     Observation, goal and query go in; the action comes out, and the distance where the learner has
     one. Standardising, the fill where a query does not look, and the clamp are inside, and so are
     the layout and a model card. Before the file is written, the export is asked 10,000 random
-    questions: an answer that differs from the policy's by more than 1e-5 is an error, and there is
-    no file. goalsets.runtime.load(FILE) runs it with numpy and onnxruntime. The planner of a run
-    that has one is written beside it, as policy.planner.safetensors, for
+    questions: an answer that differs from the policy's by more than 1e-5 of its range is an error,
+    and there is no file. goalsets.runtime.load(FILE) runs it with numpy and onnxruntime. The
+    planner of a run that has one is written beside it, as policy.planner.safetensors, for
     goalsets.runtime.load(FILE).planning().
 
     Args:
@@ -59,7 +59,7 @@ def export(
     print(f"exported {done.card['learner']} of step {done.card['step']:,}: {done.path}")
     print(f"  answers   {done.card['answers']}")
     print(f"  size      {done.size / 1e6:.1f} MB, {done.operations} operations")
-    told = f"actions within {done.parity.action:.1g}"
+    told = f"actions within {done.parity.action:.1g} of half their range"
     if done.parity.distance is not None:
         told += f", distances within {done.parity.distance:.1g} of the largest"
     print(f"  parity    {told}, on 10,000 questions")

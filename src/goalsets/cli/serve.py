@@ -66,11 +66,8 @@ def serve(
 
 
 def _token(file: Path | None) -> str | None:
-    from goalsets.core import GoalsetsError
+    from goalsets.core import door
 
     if file is None:
         return os.environ.get(TOKEN_VARIABLE) or None
-    try:
-        return file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise GoalsetsError(f"cannot read the token file {file}: {error}.") from None
+    return door.read_text(file, what="the token file", limit=1 << 16).strip()

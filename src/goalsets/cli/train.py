@@ -276,16 +276,14 @@ def _say(text: str) -> None:
 
 def _settings(pairs: Sequence[str]) -> dict[str, Any]:
     """Turn `alpha=0.3` into a setting."""
-    import yaml
-
-    from goalsets.core import GoalsetsError
+    from goalsets.core import GoalsetsError, door
 
     settings: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not (name and equals and value):
             raise GoalsetsError(f"--set takes settings such as alpha=0.3, got {pair!r}.")
-        settings[name.replace("-", "_")] = yaml.safe_load(value)
+        settings[name.replace("-", "_")] = door.parse_yaml(value, f"--set {name}")
     return settings
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.collect.errors import CollectError
+from goalsets.core.door import Archive
 
 T = TypeVar("T")
 
@@ -58,7 +59,7 @@ def join(shards: Sequence[Path], file: IO[bytes]) -> int:
     """
     headers = _headers(shards[0])
     rows = sum(_rows(shard) for shard in shards)
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:  # noqa: TID251 - it writes
         for key, header in headers.items():
             with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                 shape = (rows, *header["shape"][1:])
@@ -78,14 +79,17 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def _headers(shard: Path) -> dict[str, dict[str, Any]]:
-    with np.load(shard) as arrays:
-        return {key: np.lib.format.header_data_from_array_1_0(arrays[key]) for key in arrays}
+    with Archive(shard, CollectError) as archive:
+        return {
+            key: np.lib.format.header_data_from_array_1_0(archive.read(key)) for key in archive.keys
+        }
 
 
 def _rows(shard: Path) -> int:
-    return len(_read(shard, "terminals"))
+    with Archive(shard, CollectError) as archive:
+        return archive.shape("terminals")[0]
 
 
 def _read(shard: Path, key: str) -> NDArray[Any]:
-    with np.load(shard) as arrays:
-        return arrays[key]
+    with Archive(shard, CollectError) as archive:
+        return archive.read(key)

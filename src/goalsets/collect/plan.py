@@ -15,6 +15,7 @@ from goalsets.collect.episode import SPLITS, Job, Split
 from goalsets.collect.errors import CollectError
 from goalsets.collect.experts import expert_fingerprint
 from goalsets.collect.recipes import Recipe
+from goalsets.core import door
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Plan:
         }
         if self.recipe.expert is not None:
             plain["expert"] = expert_fingerprint(self.recipe.expert)
-        return json.loads(json.dumps(plain))
+        return door.parse_json(json.dumps(plain), "the plan")
 
 
 def versions() -> dict[str, str]:

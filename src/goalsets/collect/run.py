@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from goalsets.collect.files import explained, join, write_in_one_step, write_jso
 from goalsets.collect.plan import Plan, differences, versions
 from goalsets.collect.progress import CollectingWatch, Silence
 from goalsets.collect.recipes import Recipe, recipe_for
-from goalsets.collect.shards import Shards, read_plan, remove_leftovers
+from goalsets.collect.shards import Shards, read_about, read_plan, remove_leftovers
 from goalsets.core.extras import check_installed
 from goalsets.crew import Crew
 from goalsets.data.paths import data_dir
@@ -46,7 +45,7 @@ class Collection:
 
     def content(self) -> dict[str, Any]:
         """What is known about the data."""
-        return json.loads(self.about.read_text(encoding="utf-8"))
+        return read_about(self.about)
 
 
 def collect(

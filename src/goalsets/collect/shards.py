@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import re
 import shutil
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -23,6 +23,8 @@ from goalsets.collect.episode import SPLITS, Job, Rows, Split
 from goalsets.collect.errors import CollectError
 from goalsets.collect.files import explained, write_in_one_step, write_json
 from goalsets.collect.plan import Plan, differences, versions
+from goalsets.core import door
+from goalsets.core.door.fit import Count
 from goalsets.lock import Lock
 
 INTERVAL = 5.0
@@ -182,7 +184,19 @@ def _clear(directory: Path) -> None:
             path.unlink()
 
 
-def read_plan(directory: Path) -> dict[str, object] | None:
+def read_plan(directory: Path) -> dict[str, Any] | None:
     """What is being collected in a working directory, if anything."""
     path = directory / PLAN
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    return read_about(path) if path.exists() else None
+
+
+@dataclass(frozen=True)
+class _About:
+    episodes: dict[str, Count]
+
+
+def read_about(path: Path) -> dict[str, Any]:
+    """What a file says of a collection: its plan, and the versions of what it depends on."""
+    plain = door.read_json(path, kind=CollectError)
+    door.fit(plain, _About, str(path), kind=CollectError)
+    return plain

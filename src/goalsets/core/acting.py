@@ -102,6 +102,11 @@ class ActionQueue:
         self._actions: Floats = np.zeros((0, 0, 0), dtype=np.float32)
         self._used: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
+    @property
+    def left(self) -> int:
+        """How many actions can be taken before some row is decided anew."""
+        return self._length - int(self._used.max()) if len(self._used) else 0
+
     def next(
         self, goals: Floats, masks: Masks, decide: Callable[[NDArray[np.int64]], Floats]
     ) -> Floats:

@@ -22,6 +22,10 @@ class GoalSetError(GoalsetsError):
     """A goal set cannot be built, or cannot judge the states it was given."""
 
 
+class FileError(GoalsetsError):
+    """A file that is not what it should be; the message names the file and the place in it."""
+
+
 class UnknownNameError(GoalsetsError):
     """A name that no registry entry has."""
 

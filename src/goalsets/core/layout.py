@@ -11,6 +11,12 @@ from goalsets.core import grammar
 from goalsets.core.errors import GoalsetsError, LayoutError, suggest
 from goalsets.core.group import RESERVED, Group
 
+MOST_COORDINATES = 65_536
+"""Of a state: masks and inputs of this width are made for every row of a batch."""
+
+MOST_NAMES = 256
+"""That an alias may stand for, with all that it refers to."""
+
 
 def _form(group: Group) -> tuple[object, ...]:
     return len(group.indices), group.metric, group.unit, group.scale
@@ -37,6 +43,10 @@ class StateLayout:
         object.__setattr__(self, "aliases", dict(self.aliases))
         if self.dim < 1:
             raise LayoutError(f"a layout needs at least one coordinate, got dim={self.dim}.")
+        if self.dim > MOST_COORDINATES:
+            raise LayoutError(
+                f"a layout has up to {MOST_COORDINATES:,} coordinates, got dim={self.dim:,}."
+            )
         owner: dict[int, str] = {}
         seen: set[str] = set()
         for group in self.groups:
@@ -87,24 +97,37 @@ class StateLayout:
             if alias in RESERVED or not re.fullmatch(grammar.NAME_PATTERN, alias):
                 raise LayoutError(f"{alias!r} is no name for an alias.")
         texts = {**self.aliases, **({} if self.task is None else {"task": self.task})}
+        known: dict[str, int] = {}
         for alias in texts:
-            self._check_alias(alias, texts, ())
+            self._check_alias(alias, texts, (), known)
 
-    def _check_alias(self, alias: str, texts: Mapping[str, str], path: tuple[str, ...]) -> None:
+    def _check_alias(
+        self, alias: str, texts: Mapping[str, str], path: tuple[str, ...], known: dict[str, int]
+    ) -> int:
+        """Check an alias and those that it refers to; return how many names it stands for."""
         if alias in path:
             raise LayoutError(f"alias {alias!r} refers to itself: {' -> '.join((*path, alias))}.")
+        if alias in known:
+            return known[alias]
+        count = 0
         try:
             used = list(grammar.names(grammar.parse(texts[alias])))
         except GoalsetsError as error:
             raise LayoutError(f"alias {alias!r}: {error}") from None
         for name in used:
+            count += 1
             if name in texts:
-                self._check_alias(name, texts, (*path, alias))
+                count += self._check_alias(name, texts, (*path, alias), known)
             elif name != "all" and name not in self.by_name:
                 raise LayoutError(
                     f"alias {alias!r} refers to {name!r}, which is no group: "
                     f"{suggest(name, self.vocabulary)}"
                 )
+        if count > MOST_NAMES or len(path) > MOST_NAMES:
+            # Aliases of aliases multiply: thirty lines could stand for a billion names.
+            raise LayoutError(f"alias {alias!r} stands for more than {MOST_NAMES} names.")
+        known[alias] = count
+        return count
 
     @functools.cached_property
     def by_name(self) -> Mapping[str, Group]:

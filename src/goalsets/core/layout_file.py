@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from goalsets.core import door
 from goalsets.core.errors import GoalsetsError, LayoutError, suggest
 from goalsets.core.group import Group
-from goalsets.core.layout import StateLayout
+from goalsets.core.layout import MOST_COORDINATES, StateLayout
 
 _LAYOUT_KEYS = ("name", "aliases", "task")
 _GROUP_KEYS = ("metric", "unit", "scale", "tolerance", "description", "kind", "relative_to")
@@ -18,13 +19,8 @@ _GROUP_KEYS = ("metric", "unit", "scale", "tolerance", "description", "kind", "r
 def read_layout(path: str | Path) -> StateLayout:
     """Read a layout from a `.yaml`, `.yml` or `.json` file."""
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise LayoutError(f"cannot read the layout {path}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise LayoutError(f"cannot read the layout {path}: it is not a text file.") from None
-    plain = _parse_text(text, path)
+    read = door.read_json if path.suffix == ".json" else door.read_yaml
+    plain = read(path, what="the layout", kind=LayoutError, once=True)
     if not isinstance(plain, Mapping):
         raise LayoutError(f"{path}: expected a mapping with 'dim' and 'groups'.")
     try:
@@ -69,50 +65,6 @@ def layout_from_dict(plain: Mapping[str, Any]) -> StateLayout:
         task=None if task is None else str(task),
         name=str(plain.get("name", "")),
     )
-
-
-def _parse_text(text: str, path: Path) -> object:
-    """Parse a file's text by its suffix; a syntax error or a name given twice is refused."""
-    if path.suffix == ".json":
-        try:
-            return json.loads(text, object_pairs_hook=_without_duplicates)
-        except json.JSONDecodeError as error:
-            raise LayoutError(f"{path} is not JSON: {error}.") from None
-        except LayoutError as error:
-            raise LayoutError(f"{path} {error}") from None
-    import yaml
-
-    try:
-        loader: Any = yaml  # its types are incomplete
-        _refuse_duplicates(loader.compose(text, Loader=loader.SafeLoader))
-        return loader.safe_load(text)
-    except yaml.YAMLError as error:
-        raise LayoutError(f"{path} is not YAML: {error}.") from None
-    except LayoutError as error:
-        raise LayoutError(f"{path} {error}") from None
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """JSON and YAML keep the last of two equal keys in silence; here that would lose a group."""
-    plain: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in plain:
-            raise LayoutError(f"names {key!r} twice.")
-        plain[key] = value
-    return plain
-
-
-def _refuse_duplicates(node: Any) -> None:  # noqa: ANN401 - a node of PyYAML, which has no types
-    """Walk a composed YAML document and refuse a mapping that names a key twice."""
-    if node is None or node.id == "scalar":
-        return
-    if node.id == "sequence":
-        for child in node.value:
-            _refuse_duplicates(child)
-        return
-    _without_duplicates([(str(key.value), None) for key, _ in node.value])
-    for _, child in node.value:
-        _refuse_duplicates(child)
 
 
 def _group_to_dict(group: Group) -> dict[str, Any]:
@@ -173,15 +125,23 @@ def _integer(what: str, value: object) -> int:
 def _number(what: str, value: object) -> float:
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         raise LayoutError(f"{what} must be a number, got {value!r}.")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        raise LayoutError(f"{what} is too large a number.") from None
 
 
 def _indices(name: str, value: object) -> Sequence[int]:
     what = f"group {name!r}: an index"
     if isinstance(value, str):
         start, _, stop = value.partition(":")
-        if not (start.strip().isdigit() and stop.strip().isdigit()):
+        if not (start.strip().isdecimal() and stop.strip().isdecimal()):
             raise LayoutError(f"group {name!r}: expected a span such as '19:22', got {value!r}.")
+        # Text of any length: a number of thousands of digits is not even read.
+        if len(stop.strip()) > 9 or int(stop) > MOST_COORDINATES:
+            raise LayoutError(
+                f"group {name!r}: a span may reach to {MOST_COORDINATES:,}, got {value[:40]!r}."
+            )
         return range(int(start), int(stop))
     if isinstance(value, Sequence):
         return [_integer(what, entry) for entry in cast("Sequence[object]", value)]

@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.core import GoalsetsError, StateLayout, layout_from_dict
+from goalsets.core import GoalsetsError, StateLayout, door, layout_from_dict
+from goalsets.core.door.fit import Count, Size
 from goalsets.data.bounds import Bounds
 from goalsets.data.pages import pieces
 from goalsets.data.trajectories import Trajectories
@@ -35,7 +37,9 @@ INDEX = "store.json"
 EXTRA = "extra."
 DERIVED = "derived-"
 """How files begin that can be made from the arrays again."""
-REQUIRED = ("observations", "actions", "offsets")
+_FORMS = {"observations": ("float32", 2), "actions": ("float32", 2), "offsets": ("int64", 1)}
+"""For each array that every store has, its dtype and how many axes it has."""
+REQUIRED = tuple(_FORMS)
 
 Split = Literal["train", "validation"]
 
@@ -49,7 +53,7 @@ class ArrayRecord:
     """What `store.json` says of one array."""
 
     dtype: str
-    shape: tuple[int, ...]
+    shape: tuple[Count, ...]
     digest: str
     """BLAKE2b of the array's bytes."""
 
@@ -90,42 +94,25 @@ class Store:
         """
         path = Path(path)
         index = _read_index(path)
-        try:
-            records = {
-                name: ArrayRecord(entry["dtype"], tuple(entry["shape"]), entry["digest"])
-                for name, entry in index["arrays"].items()
-            }
-            data = path / index["data"]
-            splits = index["splits"]
-            plain_layout = index["layout"]
-            source = str(index["source"])
-            notices = tuple(str(text) for text in index["notices"])
-            rate = index.get("rate")  # stores of older versions do not say it
-            kept = index.get("actions")  # nor this
-            bounds = None if kept is None else Bounds.from_dict(kept)
-            missing = [name for name in REQUIRED if name not in records]
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise StoreError(f"{path / INDEX} is damaged: {error!r}.") from None
-        if missing:
-            raise StoreError(f"{path / INDEX} is damaged: it has no {missing[0]}.")
-        arrays = {n: _open_array(data / f"{n}.npy", r, mapped) for n, r in records.items()}
+        data = path / index.data
+        arrays = {n: _open_array(data / f"{n}.npy", r, mapped) for n, r in index.arrays.items()}
         trajectories = _assemble(arrays, data)
-        if splits["train"] + splits["validation"] != trajectories.num_episodes:
+        splits = index.splits
+        if splits.train + splits.validation != trajectories.num_episodes:
             raise StoreError(
-                f"{path / INDEX} is damaged: it counts {splits['train']} + "
-                f"{splits['validation']} episodes, and the arrays have "
-                f"{trajectories.num_episodes}."
+                f"{path / INDEX} is damaged: it counts {splits.train} + {splits.validation} "
+                f"episodes, and the arrays have {trajectories.num_episodes}."
             )
         return cls(
             path=path,
-            layout=None if plain_layout is None else layout_from_dict(plain_layout),
-            source=source,
+            layout=_read_layout(index.layout, trajectories, path / INDEX),
+            source=index.source,
             trajectories=trajectories,
-            num_train=splits["train"],
-            notices=notices,
-            records=records,
-            rate=None if rate is None else float(rate),
-            kept_bounds=bounds,
+            num_train=splits.train,
+            notices=index.notices,
+            records=index.arrays,
+            rate=index.rate,
+            kept_bounds=_read_bounds(index.actions, trajectories, path / INDEX),
         )
 
     @functools.cached_property
@@ -160,7 +147,7 @@ class Store:
             "offsets": self.trajectories.offsets,
             **{EXTRA + name: values for name, values in self.trajectories.extras.items()},
         }
-        data = self.path / _read_index(self.path)["data"]
+        data = self.path / _read_index(self.path).data
         for name, array in arrays.items():
             check_digest(array, self.records[name], data / f"{name}.npy")
 
@@ -189,37 +176,93 @@ def check_digest(array: NDArray[Any], record: ArrayRecord, path: Path) -> None:
         )
 
 
-def _read_index(path: Path) -> dict[str, Any]:
-    try:
-        text = (path / INDEX).read_text(encoding="utf-8")
-    except FileNotFoundError:
+@dataclass(frozen=True)
+class _Splits:
+    train: Size
+    validation: Count
+
+
+@dataclass(frozen=True)
+class _Index:
+    """What `store.json` says."""
+
+    data: str
+    source: str
+    notices: tuple[str, ...]
+    splits: _Splits
+    layout: dict[str, Any] | None
+    arrays: dict[str, ArrayRecord]
+    rate: float | None = None  # stores of older versions do not say it
+    actions: dict[str, Any] | None = None  # nor this
+
+    def __post_init__(self) -> None:
+        for name in REQUIRED:
+            if name not in self.arrays:
+                raise StoreError(f"it has no {name}.")
+        for name in (self.data, *self.arrays):
+            if Path(name).name != name:
+                raise StoreError(f"expected the name of a file beside it, got {name!r}.")
+        if self.rate is not None and not 0 < self.rate < math.inf:
+            raise StoreError(f"'rate': expected steps a second above 0, got {self.rate}.")
+
+
+def _read_index(path: Path) -> _Index:
+    file = path / INDEX
+    if not file.exists():
         raise StoreError(
             f"{path} is no store: it has no {INDEX}. 'goalsets data import' writes one."
-        ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise StoreError(f"cannot read {path / INDEX}: {error}.") from None
-    try:
-        index: Any = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise StoreError(f"{path / INDEX} is damaged: {error}.") from None
+        )
+    index = door.read_json(file, kind=StoreError)
     if not isinstance(index, dict) or index.get("format") != FORMAT:
-        raise StoreError(f"{path / INDEX} is not the index of a store.")
+        raise StoreError(f"{file} is not the index of a store.")
     if index.get("version") != VERSION:
         raise StoreError(
             f"{path} is a store of version {index.get('version')}; this is goalsets with "
             f"version {VERSION}. Import the data again."
         )
-    return index
+    return door.fit(index, _Index, f"{file} is damaged", kind=StoreError)
+
+
+def _read_bounds(
+    plain: Mapping[str, Any] | None, trajectories: Trajectories, place: Path
+) -> Bounds | None:
+    """The bounds of actions, which must fit the actions."""
+    if plain is None:
+        return None
+    try:
+        bounds = Bounds.from_dict(plain)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"{place} is damaged: 'actions': {error}.") from None
+    if len(bounds.low) != trajectories.actions.shape[1]:
+        raise StoreError(
+            f"{place} is damaged: it bounds actions of {len(bounds.low)} components, the arrays "
+            f"have {trajectories.actions.shape[1]}."
+        )
+    return bounds
+
+
+def _read_layout(
+    plain: Mapping[str, Any] | None, trajectories: Trajectories, place: Path
+) -> StateLayout | None:
+    if plain is None:
+        return None
+    try:
+        layout = layout_from_dict(plain)
+    except GoalsetsError as error:
+        raise StoreError(f"{place}: its layout cannot be read: {error}") from None
+    if layout.dim != trajectories.observations.shape[1]:
+        raise StoreError(
+            f"{place}: its layout has {layout.dim} coordinates, and its states have "
+            f"{trajectories.observations.shape[1]}."
+        )
+    return layout
 
 
 def _open_array(path: Path, record: ArrayRecord, mapped: bool) -> NDArray[Any]:
     """Open one array and check that it is what the index says."""
-    try:
-        array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-    except FileNotFoundError:
-        raise StoreError(f"{path} is missing. Import the data again.") from None
-    except (OSError, ValueError, EOFError) as error:
-        raise StoreError(f"{path} is truncated or damaged: {error}.") from None
+    if not path.exists():
+        raise StoreError(f"{path} is missing. Import the data again.")
+    array = door.read_array(path, mapped=mapped, kind=StoreError)
     if (str(array.dtype), array.shape) != (record.dtype, record.shape):
         raise StoreError(
             f"{path} does not fit the store: expected {record.dtype}{list(record.shape)}, "
@@ -232,12 +275,22 @@ def _open_array(path: Path, record: ArrayRecord, mapped: bool) -> NDArray[Any]:
 
 def _assemble(arrays: Mapping[str, NDArray[Any]], data: Path) -> Trajectories:
     """Put the arrays together, and check that they belong together."""
+    for name, (dtype, axes) in _FORMS.items():
+        found = arrays[name]
+        if found.dtype != dtype or found.ndim != axes:
+            raise StoreError(
+                f"{data / name}.npy: expected {dtype} with {axes} axes, got "
+                f"{found.dtype}{list(found.shape)}."
+            )
     offsets = np.array(arrays["offsets"])  # small, and asked for all the time: in memory
+    if 0 in (len(offsets), arrays["observations"].shape[1], arrays["actions"].shape[1]):
+        raise StoreError(f"{data} is damaged: it has no episodes, no states or no actions.")
     rows = len(arrays["observations"])
     for name, array in arrays.items():
-        if name != "offsets" and len(array) != rows:
+        if name != "offsets" and array.shape[:1] != (rows,):
             raise StoreError(
-                f"{data / name}.npy has {len(array)} rows where observations.npy has {rows}."
+                f"{data / name}.npy has {len(array) if array.ndim else 'no'} rows where "
+                f"observations.npy has {rows}."
             )
     if offsets[0] != 0 or offsets[-1] != rows or (np.diff(offsets) < 1).any():
         raise StoreError(f"{data / 'offsets.npy'} is damaged: it does not divide {rows} rows.")

@@ -17,7 +17,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.core import Episode, StateLayout, layout_to_dict
+from goalsets.core import Episode, GoalsetsError, StateLayout, door, layout_to_dict
 from goalsets.data.bounds import Limits, Seen
 from goalsets.data.store import (
     DERIVED,
@@ -276,8 +276,9 @@ def _remove_unused(path: Path) -> None:
     """Remove data that the visible store, if any, does not name, and what was made from any."""
     used = ""
     if (path / INDEX).exists():
-        with contextlib.suppress(ValueError, OSError):
-            used = json.loads((path / INDEX).read_text(encoding="utf-8")).get("data", "")
+        with contextlib.suppress(GoalsetsError):
+            plain = door.read_json(path / INDEX)
+            used = plain.get("data", "") if isinstance(plain, dict) else ""
     for directory in path.glob("data-*"):
         if directory.name != used:
             shutil.rmtree(directory, ignore_errors=True)

@@ -11,7 +11,6 @@ An edit is `block0_pos=0.4,0.1,0.02` in observation units, `block0_pos.z=6cm` in
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.core import GoalsetsError, Group, QueryError, StateLayout, grammar
+from goalsets.core import GoalsetsError, Group, QueryError, StateLayout, door, grammar
 from goalsets.core.metrics import UNITS
 from goalsets.evaluate.conditions import Condition, find_coordinates, unit_factor
 
@@ -113,12 +112,7 @@ class GoalFinder:
         return np.array(bank[row]), f"validation state {row}, one of {len(held):,}"
 
     def _from_file(self, path: Path) -> tuple[Floats, str]:
-        try:
-            plain: Any = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise GoalError(f"cannot read the goal {path}: {error.strerror}.") from None
-        except ValueError as error:
-            raise GoalError(f"{path} is no JSON: {error}.") from None
+        plain = door.read_json(path, what="the goal", kind=GoalError)
         if isinstance(plain, dict) and set(plain) == {"goal"}:
             plain = plain["goal"]
         if isinstance(plain, dict):

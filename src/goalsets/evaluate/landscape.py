@@ -6,7 +6,6 @@ keeps its landscape (`landscape.npz`) can be shown without its weights.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.core import GoalsetsError, Query
+from goalsets.core import GoalsetsError, Query, door
 from goalsets.envs.landscape import Plane, Terrain
 from goalsets.envs.tasks import TASKS
 from goalsets.learners import LEARNERS
@@ -111,10 +110,10 @@ def kept_landscape(path: Path, config: TrainConfig) -> Landscape | None:
     if not file.exists():
         return None
     try:
-        with np.load(file, allow_pickle=False) as arrays:
-            queries = tuple(str(text) for text in arrays["queries"])
-            found = Landscape(queries, arrays["distances"], int(arrays["step"]))
-    except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+        with door.Archive(file, text=True) as archive:
+            queries = tuple(str(text) for text in archive.read("queries"))
+            found = Landscape(queries, archive.read("distances"), int(archive.read("step")))
+    except (TypeError, ValueError) as error:  # of another form, or not one at all
         raise GoalsetsError(f"its {LANDSCAPE} is damaged: {error}") from None
     if found.step != config.steps:
         return None

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from goalsets.core import GoalsetsError, layout_to_dict
+from goalsets.core.door import seal
+from goalsets.core.door.seal import OPEN_SEAL
 from goalsets.core.extras import require
 from goalsets.export.card import make_card
 from goalsets.export.convert import convert
@@ -24,6 +26,7 @@ from goalsets.runs.run import Run
 from goalsets.runtime.model_file import (
     ACTION,
     CARD_KEY,
+    DIGEST_KEY,
     DISTANCE,
     FORMAT,
     FORMAT_KEY,
@@ -97,7 +100,7 @@ def export_onnx(
     model = build_model(policy, run.frame)
     _describe(model, make_card(run, policy, progress), run)
     say(f"asking it {QUESTIONS:,} questions")
-    exported = RuntimePolicy(understand(model.SerializeToString(), output))
+    exported = RuntimePolicy(understand(seal(model.SerializeToString(deterministic=True)), output))
     parity = measure_parity(
         policy,
         exported,
@@ -109,7 +112,7 @@ def export_onnx(
     beside, told = _write_planner(planner, output) if planner is not None else (None, None)
     card = make_card(run, policy, progress, parity, told)
     _describe(model, card, run)
-    data = model.SerializeToString(deterministic=True)
+    data = seal(model.SerializeToString(deterministic=True))
     _write(output, data)
     return Exported(output, len(data), len(model.graph.node), parity, card, beside)
 
@@ -129,7 +132,13 @@ def _describe(model: onnx.ModelProto, card: dict[str, Any], run: Run) -> None:
 
     layout = json.dumps(layout_to_dict(run.frame.layout))
     helper.set_model_props(
-        model, {FORMAT_KEY: FORMAT, LAYOUT_KEY: layout, CARD_KEY: json.dumps(card)}
+        model,
+        {
+            FORMAT_KEY: FORMAT,
+            LAYOUT_KEY: layout,
+            CARD_KEY: json.dumps(card),
+            DIGEST_KEY: OPEN_SEAL,
+        },
     )
 
 

@@ -10,6 +10,7 @@ takes a goal as a vector needs to know nothing of queries; `goal` packs one for 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.trajectories import Trajectories
 from goalsets.relabel.batch import ACTOR, VALUE, Batch, BatchSpec, Goals
-from goalsets.relabel.goals import ACTOR_GOALS, VALUE_GOALS
+from goalsets.relabel.goals import ACTOR_GOALS, VALUE_GOALS, GoalMixture
 from goalsets.relabel.labels import Labels, PredicateLabels
 from goalsets.relabel.queries import QUERY_DISTRIBUTIONS, QueryDistribution
 from goalsets.relabel.sampler import Generators, Sampler
@@ -43,15 +44,14 @@ class RelabeledData:
     Batches have these keys: `observations` and `next_observations` `[B, D]`, `actions` `[B, A]`,
     `value_goals` and `actor_goals` `[B, 2 D]`, `rewards` and `masks` `[B]`. As in OGBench, `masks`
     has nothing to do with queries: it is 0 where the state is at its value goal, and 1 elsewhere;
-    the reward is 0 there, and −1 elsewhere.
+    the reward is 0 there, and −1 elsewhere. With `subgoal_steps` there are also
+    `high_actor_goals`, `high_actor_targets` and `low_actor_goals`, which OGBench's HIQL takes.
     """
 
     sampler: Sampler
     """Draws, from standardised data."""
     normaliser: Normaliser
     """Of the data."""
-    bounds: Bounds
-    """Of actions."""
     standardised: bool = False
     """Hand out standardised states and actions; otherwise those of the environment."""
     packed: bool = True
@@ -62,6 +62,8 @@ class RelabeledData:
     networks for goals of the length of observations, as OGBench's do."""
     negative: bool = True
     """Rewards of −1 and 0; otherwise 0 and 1."""
+    bounds: Bounds | None = None
+    """Of actions, in the environment's units; None leaves a policy's actions as they are."""
     rng: Generators = field(default_factory=lambda: Generators.from_seed(0))
     """Draws everything."""
 
@@ -71,41 +73,20 @@ class RelabeledData:
             raise GoalsetsError("observations are padded to the length of packed goals only.")
 
     @classmethod
-    def from_store(
-        cls,
-        store: Store,
-        *,
-        queries: str | QueryDistribution = "blockwise",
-        horizon: int = 200,
-        labels: Labels | None = None,
-        seed: int = 0,
-        **form: bool,
-    ) -> RelabeledData:
-        """Take the training episodes of a store, with the paper's mixtures of goals.
+    def from_store(cls, store: Store, **settings: Any) -> RelabeledData:  # noqa: ANN401 - those below
+        """Take the training episodes of a store, which needs a layout.
 
         Args:
-            store: It needs a layout.
-            queries: A query distribution, or its name.
-            horizon: How many steps ahead a state may become a goal.
-            labels: What counts as being at a goal; by default the paper's predicate.
-            seed: Decides all that is drawn.
-            form: `standardised`, `packed`, `padded` and `negative`: see the attributes.
+            store: The store.
+            settings: Those of `from_trajectories`.
         """
         if store.layout is None:
             raise GoalsetsError(f"{store.path} has no layout: queries need one.")
-        return cls.from_trajectories(
-            store.train,
-            store.layout,
-            queries=queries,
-            horizon=horizon,
-            labels=labels,
-            bounds=store.bounds,
-            seed=seed,
-            **form,
-        )
+        settings.setdefault("bounds", store.bounds)
+        return cls.from_trajectories(store.train, store.layout, **settings)
 
     @classmethod
-    def from_trajectories(
+    def from_trajectories(  # noqa: PLR0913 - all but the first two have names
         cls,
         trajectories: Trajectories,
         layout: StateLayout,
@@ -113,22 +94,43 @@ class RelabeledData:
         queries: str | QueryDistribution = "blockwise",
         horizon: int = 200,
         labels: Labels | None = None,
+        value_goals: GoalMixture = VALUE_GOALS,
+        actor_goals: GoalMixture = ACTOR_GOALS,
+        subgoal_steps: int | None = None,
         bounds: Bounds | None = None,
         seed: int = 0,
         **form: bool,
     ) -> RelabeledData:
-        """As `from_store`, from trajectories in memory; bounds are what they show unless given."""
+        """Take trajectories in memory.
+
+        Args:
+            trajectories: The data.
+            layout: What its states mean.
+            queries: A query distribution, or its name.
+            horizon: How many steps ahead a state may become a goal.
+            labels: What counts as being at a goal; by default the paper's predicate.
+            value_goals: Which states become the goals of values; by default the paper's mixture.
+                OGBench's CRL wants future states only, its QRL random ones only.
+            actor_goals: Which states become the goals of actors.
+            subgoal_steps: How far ahead the subgoals of a hierarchical agent are; None for others.
+            bounds: Of actions; by default what the data did, with some room.
+            seed: Decides all that is drawn.
+            form: `standardised`, `packed`, `padded` and `negative`: see the attributes.
+        """
         normaliser = Normaliser.fit(trajectories)
         sampler = Sampler(
             source=normaliser.apply(trajectories),
             layout=layout,
             queries=QUERY_DISTRIBUTIONS[queries]() if isinstance(queries, str) else queries,
-            spec=BatchSpec({VALUE: VALUE_GOALS, ACTOR: ACTOR_GOALS}),
+            spec=BatchSpec(
+                {VALUE: dataclasses.replace(value_goals, labels=True), ACTOR: actor_goals},
+                later=() if subgoal_steps is None else (subgoal_steps,),
+            ),
             horizon=horizon,
             labels=labels or PredicateLabels(),
         )
         bounds = bounds or Bounds.seen_in(trajectories)
-        return cls(sampler, normaliser, bounds, rng=Generators.from_seed(seed), **form)
+        return cls(sampler, normaliser, bounds=bounds, rng=Generators.from_seed(seed), **form)
 
     def sample(self, batch_size: int, rng: Generators | None = None) -> Arrays:
         """Draw a batch, from its own generators unless others are given."""
@@ -149,9 +151,10 @@ class RelabeledData:
         return goals[0] if asked.single else goals
 
     def action(self, actions: ArrayLike) -> Floats:
-        """A policy's actions `[..., A]` as the environment takes them, within `bounds`."""
+        """A policy's actions `[..., A]` as the environment takes them, within the bounds."""
         array = np.array(actions, dtype=np.float32)
-        return self.bounds.keep(self.normaliser.raw_actions(array) if self.standardised else array)
+        raw = self.normaliser.raw_actions(array) if self.standardised else array
+        return raw if self.bounds is None else self.bounds.keep(raw)
 
     # --- From a batch to arrays -------------------------------------------------------------------
 
@@ -163,6 +166,7 @@ class RelabeledData:
             "next_observations": self._padded(self._states(batch.next_states)),
             **self._goals(VALUE, batch.goals[VALUE]),
             **self._goals(ACTOR, batch.goals[ACTOR]),
+            **self._subgoals(batch),
             "rewards": at_goal - np.float32(self.negative),
             "masks": 1.0 - at_goal,
         }
@@ -172,6 +176,23 @@ class RelabeledData:
         if self.packed:
             return {f"{name}_goals": pack_goal(references, goals.masks)}
         return {f"{name}_goals": references, f"{name}_queries": goals.masks}
+
+    def _subgoals(self, batch: Batch[NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
+        """What hierarchical agents are fed: states some steps ahead, or the goal if sooner."""
+        found: dict[str, NDArray[Any]] = {}
+        for steps, later in batch.later.items():
+            goals = batch.goals[ACTOR]
+            sooner = (goals.steps >= 0) & (goals.steps < steps)
+            targets = np.where(sooner[:, None], goals.references, later)
+            found["low_actor_goals"] = self._whole(later)
+            found["high_actor_targets"] = self._whole(targets)
+            found["high_actor_goals"] = self._goals(ACTOR, goals)[f"{ACTOR}_goals"]
+        return found
+
+    def _whole(self, states: Floats) -> Floats:
+        """States as goals of which every coordinate is asked for."""
+        raw = self._states(states)
+        return pack_goal(raw, np.ones(raw.shape, dtype=np.bool_)) if self.packed else raw
 
     def _states(self, standardised: Floats) -> Floats:
         if self.standardised:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
-from goalsets.core import GoalsetsError, StateLayout
+from goalsets.core import GoalsetsError, StateLayout, door
+from goalsets.core.door.tensors import read_arrays, sealed
 from goalsets.core.layout_file import layout_from_dict, layout_to_dict
 from goalsets.plan.moves import Moves
 from goalsets.plan.parts import Floats, Part
@@ -65,7 +65,7 @@ def write_planner(planner: Planner, path: str | Path) -> None:
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     before = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        save_file(whole, before, {"planner": json.dumps(said)})
+        before.write_bytes(sealed(save, whole, {"planner": json.dumps(said)}))
         before.replace(path)
     except OSError as error:
         raise PlannerFileError(f"cannot write the planner {path}: {error}.") from None
@@ -76,10 +76,11 @@ def write_planner(planner: Planner, path: str | Path) -> None:
 def read_planner(path: str | Path) -> Planner:
     """Read what `write_planner` wrote."""
     path = Path(path)
+    if not path.exists():
+        raise PlannerFileError(f"there is no planner {path}.")
     try:
-        with safe_open(path, framework="np") as file:
-            said = json.loads((file.metadata() or {})["planner"])
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        arrays, header = read_arrays(path)
+        said = door.parse_json(header["planner"], f"the header of {path}")
         if said["version"] != _VERSION:
             raise PlannerFileError(
                 f"{path} has version {said['version']}; this goalsets reads version {_VERSION}."
@@ -87,11 +88,8 @@ def read_planner(path: str | Path) -> Planner:
         return _planner(said, arrays)
     except PlannerFileError:
         raise
-    except FileNotFoundError:
-        raise PlannerFileError(f"there is no planner {path}.") from None
     except (
-        OSError, SafetensorError, GoalsetsError, KeyError, TypeError, ValueError, IndexError,
-        AttributeError, RecursionError,
+        GoalsetsError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError,
     ) as error:  # fmt: skip
         raise PlannerFileError(f"{path} is no planner, or damaged: {error}") from None
 

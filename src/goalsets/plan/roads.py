@@ -196,7 +196,7 @@ def _stretches(states: Floats, offsets: Rows) -> NDArray[np.int64]:
     inside = ~begins[1:]
     if inside.any():
         begins[1:] |= moved > _JUMP * np.quantile(moved[inside], 0.99)
-    return np.cumsum(begins)
+    return np.cumsum(begins, dtype=np.int64)
 
 
 def _passages(

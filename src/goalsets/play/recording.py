@@ -13,6 +13,9 @@ from goalsets.play.world import Floats, Frame
 Chains = Sequence[tuple[int, Chain | None]]
 """Plans, None where everything was asked at once, and since which step of the episode."""
 
+_WIDTH = 34
+"""Characters of a title that a list has room for."""
+
 
 @dataclass(frozen=True)
 class Cue:
@@ -71,14 +74,15 @@ class Recording:
         return max(self.steps + 1 - self.length, 0) + moment
 
     def title(self) -> str:
-        """Such as `#3 block0_pos: reached at 41`."""
+        """Such as `#3 reached at 41: block0_pos`; of a long question, how many parts it has."""
         query = self.cues[-1].goals.query
         asked = str(query)
         if "[" in asked:  # coordinates without a name of their own: their groups' say more
             asked = " & ".join(term.name for term in query.terms)
-        asked = asked if len(asked) <= 28 else f"{asked[:27]}…"
         ends = [f"reached at {r}" if r is not None else "not reached" for r in self.reached]
-        return f"#{self.number} {asked}: {' / '.join(ends)}"
+        ended = f"#{self.number} {' / '.join(ends)}"
+        ways = (f"{ended}: {asked}", f"{ended}: {len(query.terms)} parts")
+        return next((way for way in ways if len(way) <= _WIDTH), ended)
 
 
 @dataclass

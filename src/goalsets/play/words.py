@@ -36,7 +36,7 @@ def heading(setup: Setup) -> str:
 
 def meaning(group: Group) -> str:
     """What a group is, in a few words that do not say its name again under another one."""
-    return _NUMBERED.sub("", group.description.removesuffix(" (cos, sin)"))
+    return _NUMBERED.sub("", group.description.removesuffix(" (cos, sin)").rstrip("."))
 
 
 def title(goal: Goal) -> str:

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from goalsets.core.door import open_file
 from goalsets.data.pages import pieces
 from goalsets.data.store import DERIVED
 from goalsets.relabel.held import Held
@@ -127,7 +128,7 @@ def _read(path: Path, shape: Shape, key: str) -> Held | None:
     """The table, or None where the file is missing, damaged or another."""
     header, size = _header(shape), 2 * shape[0] * shape[1]
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             if file.read(len(header)) != header:
                 return None
             file.seek(len(header) + size)
@@ -140,7 +141,7 @@ def _read(path: Path, shape: Shape, key: str) -> Held | None:
             else:
                 table = np.empty(shape, "<u2")
                 file.readinto(table.data)
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # also a FileError
         return None
     state = _state(key)
     for _, part in pieces(table, 1 << 20):

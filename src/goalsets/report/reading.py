@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from goalsets.core import GoalsetsError
+from goalsets.core.errors import FileError
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.plugins import read_config
-from goalsets.runs.run import CONFIG, DATA, EVALUATIONS, is_planned, read_evaluations
+from goalsets.runs.records import DATA, EVALUATIONS, read_data, read_evaluations
+from goalsets.runs.run import CONFIG, is_planned
 from goalsets.runs.weights import CHECKPOINT
 from goalsets.workers import silence
 
@@ -111,13 +113,11 @@ def _runs_in(place: Path) -> Iterator[Path]:
 
 
 def _read(path: Path, notes: list[Note]) -> RunRecord:
+    if not (path / CONFIG).exists():
+        raise GoalsetsError(f"it has no {CONFIG}, so nobody knows what was trained.")
     try:
-        config = read_config((path / CONFIG).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise GoalsetsError(f"it has no {CONFIG}, so nobody knows what was trained.") from None
-    except GoalsetsError:
-        raise
-    except (OSError, TypeError, ValueError) as error:
+        config = read_config(path / CONFIG)
+    except FileError as error:
         raise GoalsetsError(f"its {CONFIG} is damaged: {error}") from None
     data = _read_data(path, notes)
     records, damaged = read_evaluations(path)
@@ -131,11 +131,10 @@ def _read(path: Path, notes: list[Note]) -> RunRecord:
 
 def _read_data(path: Path, notes: list[Note]) -> Mapping[str, Any]:
     try:
-        data = json.loads((path / DATA).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        notes.append(Note(str(path), f"does not say which data it was trained on ({error})."))
+        return read_data(path / DATA)
+    except GoalsetsError as error:
+        notes.append(Note(str(path), f"does not say which data it was trained on ({error})"))
         return {}
-    return data if isinstance(data, dict) else {}
 
 
 def _without_repetitions(runs: Sequence[RunRecord], notes: list[Note]) -> Collection:

@@ -30,9 +30,12 @@ class Point:
 
     step: int
     seconds: float | None
-    """Of training until then; None where the record does not say."""
+    """Of training until then, beside whatever else the machine did; None where the record does not
+    say."""
     success: float
     episodes: int
+    processor_seconds: float | None = None
+    """Of training until then, as the processor counts them; None in older records."""
 
 
 @dataclass(frozen=True)
@@ -204,12 +207,13 @@ def gather(
 def _point(record: Mapping[str, Any]) -> Point | None:
     """Read a record; None of one that lacks what an evaluation must have."""
     try:
-        seconds = record.get("training_seconds")
+        seconds, spent = record.get("training_seconds"), record.get("processor_seconds")
         return Point(
             step=int(record["step"]),
             seconds=None if seconds is None else float(seconds),
             success=float(record["success"]),
             episodes=int(record["num_episodes"]),
+            processor_seconds=None if spent is None else float(spent),
         )
     except (KeyError, TypeError, ValueError):
         return None

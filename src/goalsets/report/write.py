@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from goalsets.core import GoalsetsError
+from goalsets.core import GoalsetsError, door
 from goalsets.report.aggregate import aggregate_table
 from goalsets.report.chains import chain_table
 from goalsets.report.figures import curves, distances, dumbbell, gains, landscapes, pictures
@@ -255,6 +255,11 @@ def _write_index(report: Report, files: Sequence[Path], output: Path) -> None:
 
 def _earlier(index: Path) -> list[str]:
     try:
-        return [str(name) for name in json.loads(index.read_text(encoding="utf-8"))["files"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        return door.fit(door.read_json(index), _Index, str(index)).files
+    except GoalsetsError:  # none, or not one of ours
         return []
+
+
+@dataclass(frozen=True)
+class _Index:
+    files: list[str]

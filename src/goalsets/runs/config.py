@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from goalsets.condition import INPUTS, Fill
-from goalsets.core import GoalsetsError
+from goalsets.core import GoalsetsError, door
+from goalsets.core.door.fit import Whole
 from goalsets.learners import DEFAULT, LEARNERS
 from goalsets.relabel.queries import DEFAULT_SCHEME, SCHEMES
 
 VERSION = 1
 """Of the configuration's file. Files without one are older; what they lack has the default, so a
 new field's default must be what was done before there was the field."""
+
+_MOST = {"steps": 10**12, "batch_size": 1 << 24, "hidden": 8192, "horizon": 10**9}
+"""The largest values that make sense: what is larger was mistyped, or shall fill memory."""
 
 
 @dataclass(frozen=True)
@@ -85,16 +91,27 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         """Check what can be checked without data."""
+        _check_types(self)
         SCHEMES[self.scheme]
         INPUTS[self.inputs]
         _check_settings(self.learner, self.settings)
         for name in ("action_low", "action_high"):
             if (told := getattr(self, name)) is not None:  # a file has lists
                 object.__setattr__(self, name, tuple(float(number) for number in told))
-        for name in ("steps", "batch_size", "hidden"):
-            if getattr(self, name) < 1:
-                raise GoalsetsError(f"{name} must be 1 or more, got {getattr(self, name)}.")
-        if not self.learning_rate > 0:
+        self._check_ranges()
+
+    def _check_ranges(self) -> None:
+        for name, most in _MOST.items():
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise GoalsetsError(f"{name} must be 1 or more, got {value}.")
+            if value is not None and value > most:
+                raise GoalsetsError(f"{name} may be up to {most:,}, got {value:,}.")
+        for name in ("epsilon", "weight_decay", "clip"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < math.inf:
+                raise GoalsetsError(f"{name} must be 0 or more, got {value}.")
+        if not 0 < self.learning_rate < math.inf:
             raise GoalsetsError(f"learning_rate must be above 0, got {self.learning_rate}.")
         if self.direct is not None and self.direct < 1:
             raise GoalsetsError(f"direct must be 1 step or more, got {self.direct}.")
@@ -108,14 +125,23 @@ class TrainConfig:
 
     def to_json(self) -> str:
         """Text that `from_json` turns back into an equal configuration."""
-        return json.dumps({"version": VERSION, **dataclasses.asdict(self)}, indent=2)
+        return json.dumps(self.plain(), indent=2)
+
+    def plain(self) -> dict[str, Any]:
+        """The content of a configuration's JSON."""
+        return {"version": VERSION, **dataclasses.asdict(self)}
 
     @classmethod
     def from_json(cls, text: str) -> TrainConfig:
         """Read what `to_json` wrote, now or in an older version."""
-        plain = json.loads(text)
+        return cls.from_plain(door.parse_json(text, "the configuration"))
+
+    @classmethod
+    def from_plain(cls, plain: Any) -> TrainConfig:  # noqa: ANN401 - whatever a file holds
+        """Read what a configuration's JSON holds."""
         if not isinstance(plain, dict):
             raise GoalsetsError("expected a configuration, a mapping of names to values.")
+        plain = dict(plain)
         version = plain.pop("version", 0)
         unknown = sorted(set(plain) - {field.name for field in dataclasses.fields(cls)})
         if not isinstance(version, int) or version > VERSION or unknown:
@@ -127,6 +153,21 @@ class TrainConfig:
         if "task" not in plain:
             raise GoalsetsError("the configuration names no task: it is not of a run.")
         return cls(**plain)
+
+
+@functools.cache
+def _types() -> dict[str, Any]:
+    return get_type_hints(TrainConfig)
+
+
+def _check_types(config: TrainConfig) -> None:
+    """Raise an error for a value that is of another type: files and overrides may hold anything."""
+    for name, wanted in _types().items():
+        value = getattr(config, name)
+        if name != "settings":
+            door.fit(value, Whole if wanted is int else wanted, name, kind=GoalsetsError)
+        elif not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+            raise GoalsetsError(f"{name}: expected a mapping of names to values, got {value!r}.")
 
 
 def _check_settings(learner: str, settings: Mapping[str, Any]) -> None:

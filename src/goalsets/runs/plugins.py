@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from goalsets.condition import CONDITIONERS
-from goalsets.core import Registry
+from goalsets.core import Registry, door
 from goalsets.core.plugins import VARIABLE, PluginError, ensure_loaded, is_loaded
 from goalsets.envs.tasks import TASKS
 from goalsets.learners import LEARNERS
@@ -38,20 +39,19 @@ def write_config(config: TrainConfig) -> str:
     plugins = needed_plugins(config)
     if not plugins:
         return config.to_json()
-    return json.dumps({**json.loads(config.to_json()), KEY: plugins}, indent=2)
+    return json.dumps({**config.plain(), KEY: plugins}, indent=2)
 
 
-def read_config(text: str) -> TrainConfig:
-    """Read what `write_config` wrote, now or in an older version.
+def read_config(path: Path) -> TrainConfig:
+    """Read a file with what `write_config` gave, now or in an older version.
 
     Nothing is imported because a run directory names it: whoever opens a run decides what code is
     run for it.
     """
-    plain = json.loads(text)
+    plain = door.read_json(path)
     if isinstance(plain, dict) and KEY in plain:
         _check_loaded(plain.pop(KEY))
-        text = json.dumps(plain)
-    return TrainConfig.from_json(text)
+    return TrainConfig.from_plain(plain)
 
 
 def _check_loaded(plugins: Any) -> None:  # noqa: ANN401 - whatever the file holds

@@ -17,20 +17,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
 from goalsets.core import GoalsetsError, read_layout, write_layout
-from goalsets.data.bounds import Bounds
-from goalsets.data.normaliser import Normaliser
+from goalsets.core.door.tensors import read_arrays
 from goalsets.data.propose.actions import recognise_actions
 from goalsets.data.store import Store
 from goalsets.learners import LEARNERS, Learner
@@ -38,9 +35,18 @@ from goalsets.lock import Lock
 from goalsets.policy import TrainedPolicy
 from goalsets.runs.build import make_learner, placeholder_bank
 from goalsets.runs.config import TrainConfig
-from goalsets.runs.frame import Frame
+from goalsets.runs.frame import Frame, read_frame, write_frame
 from goalsets.runs.plugins import read_config, write_config
-from goalsets.runs.weights import CHECKPOINT, Progress, load_weights, save_weights
+from goalsets.runs.records import DATA, EVALUATIONS, read_data, read_evaluations
+from goalsets.runs.weights import (
+    CHECKPOINT,
+    Progress,
+    Tensors,
+    fill_learner,
+    progress_of,
+    read_tensors,
+    save_weights,
+)
 from goalsets.workers import silence
 
 if TYPE_CHECKING:
@@ -49,14 +55,15 @@ if TYPE_CHECKING:
 CONFIG = "config.json"
 LOCK = "run.lock"
 """Who writes to the run, while somebody does."""
-DATA, EVALUATIONS = "data.json", "evaluations.jsonl"
 MODELS = Path(__file__).parent / "models"
 """Where the models are that come with goalsets."""
 BANK = "bank.safetensors"
 WEIGHTS = "weights"
 """The directory of the weights that were kept."""
 _LAYOUT, _FRAME = "layout.json", "frame.safetensors"
-_LOW, _HIGH, _ORIGIN = "action_low", "action_high", "action_bounds"
+_USUAL_WIDTH = 1024
+"""Networks up to this width are made without a further look: they take a few megabytes."""
+_KEPT = re.compile(r"step-(0|[1-9][0-9]{0,17})\.safetensors")
 
 
 class RunError(GoalsetsError):
@@ -88,14 +95,10 @@ class Run:
             path.mkdir(parents=True, exist_ok=True)
             write_layout(frame.layout, path / _LAYOUT)
             (path / DATA).write_text(json.dumps(data, indent=2), encoding="utf-8")
-            fields = dataclasses.asdict(frame.normaliser)
-            fields |= {_LOW: frame.bounds.low, _HIGH: frame.bounds.high}
-            tensors = {name: torch.from_numpy(value) for name, value in fields.items()}
-            told = {"horizon": str(frame.horizon), _ORIGIN: frame.bounds.origin}
-            save_file(tensors, path / _FRAME, told)
+            write_frame(frame, path / _FRAME)
             # Last: a directory with a configuration is a run.
             (path / CONFIG).write_text(write_config(config), encoding="utf-8")
-        except (OSError, SafetensorError) as error:
+        except OSError as error:
             raise RunError(f"cannot write the run directory {path}: {error}.") from error
         return cls(path, config, frame, data)
 
@@ -104,18 +107,11 @@ class Run:
         """Open a run directory, or a model that comes with goalsets, by its name."""
         path = _directory(Path(path))
         try:
-            config = read_config((path / CONFIG).read_text(encoding="utf-8"))
-            data = json.loads((path / DATA).read_text(encoding="utf-8"))
-            with safe_open(path / _FRAME, framework="np") as file:
-                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-                told = file.metadata()
-                horizon = int(told["horizon"])
-            bounds = _read_bounds(arrays, told)
-            frame = Frame(read_layout(path / _LAYOUT), Normaliser(**arrays), horizon, bounds)
+            config = read_config(path / CONFIG)
+            data = read_data(path / DATA)
+            frame = read_frame(path / _FRAME, read_layout(path / _LAYOUT))
         except GoalsetsError as error:
             raise RunError(f"the run directory {path} cannot be read: {error}") from None
-        except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise RunError(f"the run directory {path} is damaged: {error}") from None
         return cls(path, config, frame, data)
 
     def check_same(self, config: TrainConfig, store: Store) -> None:
@@ -154,8 +150,11 @@ class Run:
         path = self.path / BANK
         if not path.exists():
             return None
-        with safe_open(path, framework="np") as file:
-            return file.get_tensor("states")
+        arrays, _ = read_arrays(path, kind=RunError)
+        states = arrays.get("states")
+        if states is None or states.shape[1:] != (self.frame.layout.dim,) or not len(states):
+            raise RunError(f"{path} holds no states of {self.frame.layout.dim} coordinates.")
+        return states.astype(np.float32, copy=False)
 
     @property
     def checkpoint(self) -> Path:
@@ -165,8 +164,9 @@ class Run:
     @property
     def steps(self) -> list[int]:
         """The steps whose weights were kept, in order."""
-        files = (self.path / WEIGHTS).glob("step-*.safetensors")
-        return sorted(int(file.stem.removeprefix("step-")) for file in files)
+        names = (file.name for file in (self.path / WEIGHTS).glob("step-*.safetensors"))
+        found = (_KEPT.fullmatch(name) for name in names)  # others may lie there, too
+        return sorted(int(match[1]) for match in found if match is not None)
 
     def weights(self, step: int) -> Path:
         """Where the weights of a step are, or will be."""
@@ -180,19 +180,35 @@ class Run:
 
     def load(self, step: int | None = None) -> tuple[TrainedPolicy, Progress]:
         """The policy at a step whose weights were kept, or at the latest checkpoint."""
-        if step is None and self.shipped:
+        if step is None and self.shipped and self.steps:
             step = self.steps[-1]
         path = self.checkpoint if step is None else self.weights(step)
         if not path.exists():
             kept = ", ".join(map(str, self.steps)) or "none"
             asked = "a checkpoint" if step is None else f"the weights of step {step}"
             raise RunError(f"{self.path} has not kept {asked}; steps kept: {kept}.")
-        bank = placeholder_bank(self.config, self.frame)
-        learner = make_learner(self.config, self.frame, bank)
-        progress = load_weights(path, learner)
+        values, header = read_tensors(path)
+        learner = self._fresh_learner(path, values)
+        fill_learner(path, learner, values, training=False)
+        progress = progress_of(header, path)
         frame = self.frame
         policy = TrainedPolicy(learner, frame.layout, frame.normaliser, frame.bounds, self.planner)
         return policy, progress
+
+    def _fresh_learner(self, path: Path, values: Tensors) -> Learner:
+        """A learner for the weights of a file; they must explain its width before it is made."""
+        hidden = self.config.hidden
+        if hidden > _USUAL_WIDTH and not any(hidden in value.shape for value in values.values()):
+            raise RunError(
+                f"{path} does not fit the configuration: it has no tensor of the width {hidden:,}."
+            )
+        try:
+            bank = placeholder_bank(self.config, self.frame)
+            return make_learner(self.config, self.frame, bank)
+        except (RuntimeError, MemoryError, TypeError, ValueError) as error:
+            raise RunError(
+                f"the networks that {self.path / CONFIG} describes cannot be made: {error}"
+            ) from None
 
     def planner(
         self,
@@ -232,38 +248,6 @@ class Run:
                 f"{self.path / EVALUATIONS} is damaged in line {lines}: remove what is no record."
             )
         return records
-
-
-def _read_bounds(arrays: dict[str, NDArray[np.float32]], told: Mapping[str, str]) -> Bounds:
-    """Take the bounds of actions out of what a frame holds; older runs have none and mean ±1."""
-    if _LOW not in arrays:
-        return Bounds.plus_minus_one(len(arrays["action_mean"]))
-    plain = {"low": arrays.pop(_LOW), "high": arrays.pop(_HIGH), "from": told.get(_ORIGIN, "data")}
-    return Bounds.from_dict(plain)
-
-
-def read_evaluations(run: Path) -> tuple[list[dict[str, Any]], list[int]]:
-    """All records of a run directory that can be read, and the numbers of the lines that cannot."""
-    path = run / EVALUATIONS
-    records: list[dict[str, Any]] = []
-    damaged: list[int] = []
-    if not path.exists():
-        return records, damaged
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise RunError(f"cannot read {path}: {error.strerror}.") from None
-    for number, line in enumerate(lines, start=1):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            damaged.append(number)
-            continue
-        if isinstance(record, dict) and isinstance(record.get("kind"), str):
-            records.append(record)
-        else:
-            damaged.append(number)
-    return records, damaged
 
 
 def with_plan(planner: Planner | None) -> dict[str, Any]:

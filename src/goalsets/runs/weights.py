@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 from dataclasses import dataclass
@@ -10,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors import SafetensorError
+from safetensors.torch import save
 
 from goalsets.core import GoalsetsError
+from goalsets.core.door import tensors
 from goalsets.learners import TARGET, Learner
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -80,16 +82,9 @@ class Moment:
 
 def save_weights(path: Path, learner: Learner, progress: Progress) -> None:
     """Write a learner's weights alone, in one step: enough to act, not to go on training."""
-    tensors = learner_tensors(learner)
-    acting = {n: t for n, t in tensors.items() if not n.startswith(LEARNER + TARGET)}
+    whole = learner_tensors(learner)
+    acting = {n: t for n, t in whole.items() if not n.startswith(LEARNER + TARGET)}
     write_tensors(path, acting, progress.header())
-
-
-def load_weights(path: Path, learner: Learner) -> Progress:
-    """Give a learner the weights of a file, a checkpoint or weights that were kept."""
-    tensors, header = read_tensors(path)
-    fill_learner(path, learner, tensors, training=False)
-    return progress_of(header, path)
 
 
 def learner_tensors(learner: Learner) -> Tensors:
@@ -97,11 +92,11 @@ def learner_tensors(learner: Learner) -> Tensors:
     return {LEARNER + name: value for name, value in learner.state_dict().items()}
 
 
-def fill_learner(path: Path, learner: Learner, tensors: Tensors, *, training: bool) -> None:
+def fill_learner(path: Path, learner: Learner, values: Tensors, *, training: bool) -> None:
     """Give a learner its tensors; acting does without the networks that only make targets."""
     try:
-        absent, strange = learner.load_state_dict(tensors_of(tensors, LEARNER), strict=False)
-    except RuntimeError as error:
+        absent, strange = learner.load_state_dict(tensors_of(values, LEARNER), strict=False)
+    except (RuntimeError, TypeError) as error:
         raise WeightsError(f"{path} does not fit this learner: {error}") from None
     absent = [name for name in absent if training or not name.startswith(TARGET)]
     if absent or strange:
@@ -109,38 +104,37 @@ def fill_learner(path: Path, learner: Learner, tensors: Tensors, *, training: bo
         raise WeightsError(f"{path} does not fit this learner: {named}.")
 
 
-def tensors_of(tensors: Tensors, prefix: str) -> Tensors:
+def tensors_of(values: Tensors, prefix: str) -> Tensors:
     """The tensors whose names begin with a prefix, without it."""
-    return {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+    return {n.removeprefix(prefix): t for n, t in values.items() if n.startswith(prefix)}
 
 
 def progress_of(header: dict[str, Any], path: Path) -> Progress:
     """What a file's header says of the run."""
     try:
         spent = header.get("processor_seconds")
-        return Progress(
-            int(header["step"]), float(header["seconds"]), None if spent is None else float(spent)
-        )
+        step, seconds = int(header["step"]), float(header["seconds"])
+        if not (0 <= step < 1 << 60 and math.isfinite(seconds)):
+            raise ValueError(step, seconds)
+        return Progress(step, seconds, None if spent is None else float(spent))
     except (KeyError, TypeError, ValueError):
         raise WeightsError(f"{path} does not say which step it is of.") from None
 
 
 def read_tensors(path: Path) -> tuple[Tensors, dict[str, Any]]:
     """All tensors of a file, and its header."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            header: dict[str, Any] = file.metadata() or {}
-            return {name: file.get_tensor(name) for name in file.keys()}, header  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
-        raise WeightsError(f"cannot read the checkpoint {path}: {error}") from None
+    found = tensors.read_tensors(path, "pt", what="the checkpoint", kind=WeightsError)
+    return found.tensors, dict[str, Any](found.metadata)
 
 
-def write_tensors(path: Path, tensors: Tensors, header: dict[str, str]) -> None:
+def write_tensors(path: Path, values: Tensors, header: dict[str, str]) -> None:
     """Write a file beside its place and move it there: a kill leaves the old one or the new."""
     temporary = path.with_suffix(".tmp")
     try:
-        save_file({n: t.detach().contiguous() for n, t in tensors.items()}, temporary, header)
-        with temporary.open("rb") as file:
+        whole = {name: value.detach().contiguous() for name, value in values.items()}
+        with temporary.open("wb") as file:
+            file.write(tensors.sealed(save, whole, header))
+            file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     except (OSError, SafetensorError) as error:

@@ -8,18 +8,29 @@ put together anew, and never the file itself.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from goalsets.core import GoalsetsError, StateLayout, layout_from_dict
-from goalsets.runtime.wire import WireError, read_fields, write_bytes, write_number
+import numpy as np
+
+from goalsets.core import GoalsetsError, StateLayout, door, layout_from_dict
+from goalsets.runtime.shapes import Operation, Value, WorkError
+from goalsets.runtime.wire import (
+    WireError,
+    read_fields,
+    read_numbers,
+    signed,
+    write_bytes,
+    write_number,
+)
+from goalsets.runtime.work import check_work, known
 
 FORMAT = "1"
 FORMAT_KEY, LAYOUT_KEY, CARD_KEY = "goalsets.format", "goalsets.layout", "goalsets.card"
+DIGEST_KEY = "goalsets.digest"
 INPUTS = ("observation", "goal", "query")
 ACTION, DISTANCE = "action", "distance"
 
@@ -67,11 +78,13 @@ class ModelFileError(GoalsetsError):
     """A file that is no exported policy, or that asks for more than one needs."""
 
 
+class SealError(ModelFileError):
+    """An exported policy whose content is not what was written."""
+
+
 @dataclass(frozen=True)
-class _Node:
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    data: memoryview
+class _Node(Operation):
+    data: memoryview = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -112,24 +125,19 @@ class ModelFile:
 def read_model_file(path: str | Path) -> ModelFile:
     """Read an exported policy, and refuse whatever else the file may be."""
     path = Path(path)
-    try:
-        if path.stat().st_size > LARGEST:
-            raise ModelFileError(
-                f"{path} has {path.stat().st_size:,} bytes, more than the {LARGEST:,} that a "
-                "policy may have."
-            )
-        data = path.read_bytes()
-    except OSError as error:
-        raise ModelFileError(f"cannot read {path}: {error.strerror}.") from None
-    return understand(data, path)
+    return understand(door.read_bytes(path, limit=LARGEST, kind=ModelFileError), path)
 
 
 def understand(data: bytes, path: Path) -> ModelFile:
     """Take the bytes of an exported policy apart; `path` is for messages."""
     try:
         return _understand(data, path)
-    except (WireError, UnicodeDecodeError, RecursionError, json.JSONDecodeError) as error:
+    except (WireError, UnicodeDecodeError) as error:
         raise ModelFileError(f"{path} is no exported policy: {error}.") from None
+    except WorkError as error:
+        raise ModelFileError(f"{path} cannot be run: {error}") from None
+    except SealError:
+        raise
     except ModelFileError as error:
         raise ModelFileError(f"{path} is refused: {error}") from None
     except GoalsetsError as error:  # the layout contradicts itself
@@ -164,17 +172,24 @@ def _understand(data: bytes, path: Path) -> ModelFile:
     missing = [key for key in (LAYOUT_KEY, CARD_KEY) if key not in metadata]
     if missing:
         raise ModelFileError(f"it has no {missing[0]!r}: it was cut short, or is another's.")
-    layout, card = json.loads(metadata[LAYOUT_KEY]), json.loads(metadata[CARD_KEY])
+    door.check_seal(data, metadata.get(DIGEST_KEY), path, kind=SealError)
+    layout = door.parse_json(metadata[LAYOUT_KEY], "its layout")
+    card = door.parse_json(metadata[CARD_KEY], "its card")
     if not isinstance(layout, dict) or not isinstance(card, dict):
         raise ModelFileError("its layout and its card must be JSON objects.")
+    nodes = tuple(_checked_node(value) for name, value in graph if name == "node")
+    constants = [_checked_constant(value) for name, value in graph if name == "constant"]
+    read = layout_from_dict(layout)
+    values = {name: Value((1, read.dim)) for name in INPUTS}
+    check_work(nodes, values | {name: value for name, _, value in constants})
     return ModelFile(
         path=path,
-        layout=layout_from_dict(layout),
+        layout=read,
         card=card,
         outputs=tuple(declared),
         _head=head,
-        _nodes=tuple(_checked_node(value) for name, value in graph if name == "node"),
-        _constants=dict(_checked_constant(value) for name, value in graph if name == "constant"),
+        _nodes=nodes,
+        _constants={name: data for name, data, _ in constants},
         _inputs=tuple(inputs.values()),
         _declared=declared,
     )
@@ -195,17 +210,38 @@ def _checked_node(data: Any) -> _Node:  # noqa: ANN401 - as above
     if len(kinds) != 1 or kinds[0] not in OPERATIONS:
         raise ModelFileError(f"it computes {' '.join(kinds)!r}, which no policy needs.")
     known = _ATTRIBUTE_WITH_TEXT if kinds[0] in _WITH_TEXT else _ATTRIBUTE
-    for name, value in fields:
-        if name == "attribute":  # numbers: no tensor, no graph, and hardly ever a text
-            _fields(_message(value), known, f"an attribute of {kinds[0]}")
+    # Numbers: no tensor, no graph, and hardly ever a text.
+    attributes = dict(
+        _attribute(_fields(_message(value), known, f"an attribute of {kinds[0]}"))
+        for name, value in fields
+        if name == "attribute"
+    )
     return _Node(
+        kind=kinds[0],
+        attributes=attributes,
         inputs=tuple(_text(value) for name, value in fields if name == "input"),
         outputs=tuple(_text(value) for name, value in fields if name == "output"),
         data=_message(data),
     )
 
 
-def _checked_constant(data: Any) -> tuple[str, memoryview]:  # noqa: ANN401 - as above
+def _attribute(fields: Fields) -> tuple[str, Any]:
+    """The name and the value of an attribute: a number, whole numbers or a text."""
+    names = [_text(value) for name, value in fields if name == "name"]
+    found: Any = []
+    for name, value in fields:
+        if name == "integers":  # one to a field, or many in one
+            found += read_numbers(value) if isinstance(value, memoryview) else [signed(value)]
+        elif name == "integer":
+            found = signed(_integer(value))
+        elif name == "text":
+            found = _text(value)
+        elif name == "float":
+            found = float(np.frombuffer(_message(value), "<f4")[0])
+    return names[0] if names else "", found
+
+
+def _checked_constant(data: Any) -> tuple[str, memoryview, Value]:  # noqa: ANN401 - as above
     fields = _fields(_message(data), _TENSOR, "a constant")
     kinds = [_integer(value) for name, value in fields if name == "type"]
     names = [_text(value) for name, value in fields if name == "name"]
@@ -216,7 +252,10 @@ def _checked_constant(data: Any) -> tuple[str, memoryview]:  # noqa: ANN401 - as
     there = len(contents[0]) if contents else 0
     if math.prod(dims) * _ITEM_SIZES[kinds[0]] != there:
         raise ModelFileError(f"constant {names[0]!r} of shape {dims} has {there} bytes.")
-    return names[0], _message(data)
+    value = Value(tuple(dims))
+    if kinds[0] == 7 and contents:
+        value = known(np.frombuffer(contents[0], "<i8").reshape(dims))
+    return names[0], _message(data), value
 
 
 def _fields(data: memoryview, known: Mapping[str, int], what: str) -> Fields:

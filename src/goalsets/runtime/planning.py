@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from goalsets.core import GoalsetsError
+from goalsets.core import GoalsetsError, door
 from goalsets.plan import Planner, PlanningPolicy, read_planner
 
 if TYPE_CHECKING:
     from goalsets.runtime.policy import RuntimePolicy
 
+LARGEST = 1 << 30
+"""Bytes of the largest planner that is read."""
 CARD_PLANNER = "planner"
 """What the card calls it; there is None where a policy was exported without."""
 
@@ -28,10 +30,8 @@ def planner_path(model: Path) -> Path:
 
 def digest_of(path: Path) -> str:
     """The digest of a file, as the card has it."""
-    try:
-        return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
-    except OSError as error:
-        raise GoalsetsError(f"cannot read the planner {path}: {error.strerror}.") from None
+    data = door.read_bytes(path, what="the planner", limit=LARGEST)
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def plan_with(

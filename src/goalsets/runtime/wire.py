@@ -37,6 +37,21 @@ def read_fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
         position += length
 
 
+def read_numbers(data: memoryview) -> list[int]:
+    """Whole numbers that follow one another."""
+    found: list[int] = []
+    position = 0
+    while position < len(data):
+        value, position = _read_number(data, position)
+        found.append(signed(value))
+    return found
+
+
+def signed(value: int) -> int:
+    """A number as it was before it was written: negative ones are written as large ones."""
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
 def _read_number(data: memoryview, position: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):

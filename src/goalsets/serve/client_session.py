@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from goalsets.core.door import parse_json
 from goalsets.core.extras import needed_by
 from goalsets.serve.client_plan import ClientPlan, read_plan
 from goalsets.serve.client_words import (
@@ -119,7 +120,7 @@ class ClientSession(AbstractContextManager):
         try:
             self._socket.send(json.dumps(message))
             while True:
-                answer = json.loads(self._socket.recv(self._timeout))
+                answer = parse_json(self._socket.recv(self._timeout), "the answer")
                 if answer["type"] != "draining":
                     break
                 self.draining = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from goalsets.core import GoalsetsError
+from goalsets.core.door import parse_json
 
 Floats = NDArray[np.float32]
 Goal = ArrayLike | Mapping[str, ArrayLike]
@@ -43,8 +43,8 @@ def plain_goal(goal: Goal) -> Any:  # noqa: ANN401 - nested lists, or a mapping 
 def read_answer(status: int, text: bytes | bytearray) -> dict[str, Any]:
     """What the server answered, or the error that it stands for."""
     try:
-        answer = json.loads(text)
-    except ValueError:
+        answer = parse_json(bytes(text), "the answer")
+    except GoalsetsError:
         answer = {}
     if status == 200 and answer:
         return answer

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from goalsets.core import GoalsetsError, door
 from goalsets.data.drawing import DataIn
 from goalsets.lock import Lock
 from goalsets.sweep.engine import Engine
@@ -197,9 +198,10 @@ def _driving(directory: Path, sweep: Sweep, engine: Engine) -> Iterator[None]:
 def read_driver(directory: Path) -> dict[str, object]:
     """What a driver has said of itself."""
     try:
-        return json.loads((directory / DRIVER).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        plain = door.read_json(directory / DRIVER)
+    except GoalsetsError:
         return {}
+    return plain if isinstance(plain, dict) else {}
 
 
 @contextlib.contextmanager

@@ -10,8 +10,9 @@ from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import yaml
 
-from goalsets.core import GoalsetsError
-from goalsets.core.errors import suggest
+from goalsets.core import GoalsetsError, door
+from goalsets.core.door.text import YAML_BYTES
+from goalsets.core.errors import FileError, suggest
 from goalsets.sweep.grid import DataChoice, Evaluation, SuiteChoice, Sweep, SweepError
 from goalsets.train.session import Pace
 
@@ -29,12 +30,11 @@ def read_sweep(name_or_file: str | Path) -> Sweep:
     if str(name_or_file) in known and not path.is_file():
         return known[str(name_or_file)]
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
+        text = door.read_text(path, limit=YAML_BYTES)
+    except FileError as error:
         raise SweepError(
             f"there is no sweep {str(name_or_file)!r}: {suggest(str(name_or_file), known)} Or name "
-            f"a YAML file; this one cannot be read: {reason}."
+            f"a YAML file; this one cannot be read: {error}"
         ) from None
     return parse_sweep(text, str(path), path.stem, path.parent)
 
@@ -62,10 +62,7 @@ def parse_sweep(text: str, place: str, name: str, base: Path | None = None) -> S
         name: The sweep's name, unless it says its own.
         base: The directory that descriptions of suites are relative to.
     """
-    try:
-        plain = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise SweepError(f"{place} is no YAML: {error}") from None
+    plain = door.parse_yaml(text, place, kind=SweepError)
     try:
         return _from_plain(plain, name, base or Path())
     except GoalsetsError as error:
@@ -115,7 +112,7 @@ def _axis(value: Any, axis: str, kind: type) -> tuple[Any, ...]:  # noqa: ANN401
         if not isinstance(entry, kind) or isinstance(entry, bool):
             wanted = "whole numbers" if kind is int else "names"
             raise SweepError(f"{axis!r} needs {wanted}, got {entry!r}.")
-        if kind is int and entry < 0:
+        if kind is int and not 0 <= entry < 1 << 63:
             raise SweepError(f"{axis!r} must be 0 or more, got {entry}.")
     return tuple(values)
 
@@ -125,6 +122,8 @@ def _overrides(value: Any) -> tuple[Mapping[str, Any], ...]:  # noqa: ANN401 - a
     for point in points:
         if not isinstance(point, Mapping):
             raise SweepError(f"'overrides' needs mappings such as {{steps: 500}}, got {point!r}.")
+        if not all(isinstance(key, str) for key in point):
+            raise SweepError(f"'overrides' needs names of fields, got {list(point)!r}.")
         if not isinstance(point.get("settings", {}), Mapping):
             raise SweepError(f"'settings' needs a mapping, got {point['settings']!r}.")
     return tuple(dict(point) for point in points)
@@ -169,7 +168,7 @@ def _check_type(value: Any, wanted: Any, what: str) -> None:  # noqa: ANN401 - a
     if isinstance(value, bool) or not isinstance(value, kinds):
         word = "a name" if str in kinds else "a whole number"
         raise SweepError(f"{what} needs {word}, got {value!r}.")
-    if isinstance(value, int) and value < 0:
+    if isinstance(value, int) and not 0 <= value < 1 << 40:
         raise SweepError(f"{what} must be 0 or more, got {value}.")
 
 

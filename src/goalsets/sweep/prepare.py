@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from goalsets.collect.find import find_store
+from goalsets.core import door
 from goalsets.data.drawing import DataPlace, choose_place
 from goalsets.data.paths import data_dir
 from goalsets.data.store import INDEX, Store
@@ -78,7 +79,7 @@ def suite_path(directory: Path, task: str, choice: SuiteChoice) -> Path:
     """Where a suite of a sweep is, or will be; its name says what was asked for."""
     text = choice.description
     if text != "shipped":
-        text = Path(text).read_text(encoding="utf-8")
+        text = door.read_text(text)
     digest = hashlib.blake2b(f"{choice.episodes} {text}".encode(), digest_size=4).hexdigest()
     name = re.sub(r"[^a-z0-9-]+", "-", Path(choice.description).stem.lower())
     return directory / "suites" / f"{task}-{name}-{digest}.json"

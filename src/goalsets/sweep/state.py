@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from goalsets.core import GoalsetsError
+from goalsets.core import GoalsetsError, door
 from goalsets.runs.run import lock_run
 from goalsets.workers import silence
 
@@ -66,9 +66,8 @@ class Status:
 def read_status(directory: Path) -> Status | None:
     """The status of a run; None where there is none."""
     try:
-        plain = json.loads((directory / STATUS).read_text(encoding="utf-8"))
-        return Status(**plain)
-    except (OSError, TypeError, ValueError):
+        return door.fit(door.read_json(directory / STATUS), Status, STATUS)
+    except GoalsetsError:
         return None
 
 

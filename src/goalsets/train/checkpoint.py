@@ -12,11 +12,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from goalsets.core import door
 from goalsets.learners import Learner
 from goalsets.relabel.sampler import Generators
 from goalsets.runs.weights import (
     Progress,
     Tensors,
+    WeightsError,
     fill_learner,
     learner_tensors,
     progress_of,
@@ -51,14 +53,18 @@ def load_checkpoint(
     """Restore a learner, its optimiser and its generators, to go on training."""
     tensors, header = read_tensors(path)
     fill_learner(path, learner, tensors, training=True)
-    _restore_optimiser(learner, optimiser, tensors_of(tensors, _OPTIMISER))
-    _restore(rng.goals, header["goals"])
-    _restore(rng.queries, header["queries"])
+    _restore_optimiser(path, learner, optimiser, tensors_of(tensors, _OPTIMISER))
+    for name, generator in (("goals", rng.goals), ("queries", rng.queries)):
+        _restore(generator, str(header.get(name, "")), f"{path}: the generator of {name}")
     return progress_of(header, path)
 
 
-def _restore(generator: np.random.Generator, state: str) -> None:
-    generator.bit_generator.state = json.loads(state)
+def _restore(generator: np.random.Generator, text: str, place: str) -> None:
+    state = door.parse_json(text, place, kind=WeightsError)
+    try:
+        generator.bit_generator.state = state
+    except (ValueError, TypeError, LookupError, OverflowError) as error:
+        raise WeightsError(f"{place} has no state that can be restored: {error}.") from None
 
 
 def _trained(learner: Learner) -> list[tuple[str, torch.nn.Parameter]]:
@@ -77,13 +83,19 @@ def _optimiser_tensors(
 
 
 def _restore_optimiser(
-    learner: Learner, optimiser: torch.optim.Optimizer, tensors: Tensors
+    path: Path, learner: Learner, optimiser: torch.optim.Optimizer, tensors: Tensors
 ) -> None:
+    found: dict[str, Tensors] = {}
+    for key, value in tensors.items():
+        name, _, slot = key.partition("|")
+        found.setdefault(name, {})[slot] = value
     for name, parameter in _trained(learner):
-        own = {
-            k.split("|")[1]: t.to(parameter.device)
-            for k, t in tensors.items()
-            if k.split("|")[0] == name
-        }
+        own = found.get(name, {})
+        for slot, value in own.items():
+            if value.shape not in (parameter.shape, ()) or not value.is_floating_point():
+                raise WeightsError(
+                    f"{path}: the optimiser's {slot!r} of {name} has shape {list(value.shape)} of "
+                    f"{value.dtype}, expected numbers of shape {list(parameter.shape)}."
+                )
         if own:
-            optimiser.state[parameter] = own
+            optimiser.state[parameter] = {k: t.to(parameter.device) for k, t in own.items()}

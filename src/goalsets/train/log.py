@@ -7,11 +7,12 @@ again.
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from goalsets.core import GoalsetsError
+from goalsets.core import GoalsetsError, door
 from goalsets.core.extras import require
 
 METRICS = "metrics.csv"
@@ -63,10 +64,17 @@ class CsvLog:
         """Nothing is held back."""
 
     def _forget(self, after: int) -> None:
-        with self._path.open(newline="", encoding="utf-8") as file:
-            header, *rows = list(csv.reader(file))
+        found = door.read_csv(self._path, kind=LogError)
+        if not found:  # a kill came before the first row
+            return
+        header, *rows = found
+        if header[:2] != ["step", "seconds"] or len(set(header)) != len(header):
+            raise LogError(
+                f"{self._path} is no record of metrics: expected columns step, seconds, and others "
+                f"once each, got {header[:4]}. Move it away to begin anew."
+            )
         # A kill may have cut the last row short.
-        kept = [row for row in rows if len(row) == len(header) and int(row[0]) <= after]
+        kept = [row for row in rows if len(row) == len(header) and _step(row[0]) <= after]
         try:
             self._write(header, kept)
         except OSError as error:
@@ -77,8 +85,7 @@ class CsvLog:
         """Begin the file, or give an older run's the columns that it lacks."""
         rows: list[list[str]] = []
         if self._path.exists():
-            with self._path.open(newline="", encoding="utf-8") as file:
-                rows = list(csv.reader(file))[1:]
+            rows = door.read_csv(self._path, kind=LogError)[1:]
         self._columns += missing
         self._write(self._columns, [row + [""] * len(missing) for row in rows])
 
@@ -88,6 +95,11 @@ class CsvLog:
         with temporary.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([header, *rows])
         temporary.replace(self._path)
+
+
+def _step(text: str) -> float:
+    """The step of a row; a row that does not say it is as good as cut short."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else math.inf
 
 
 class TensorBoardLog:

@@ -15,6 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.collect.errors import CollectError
+from goalsets.core.door import read_bytes
+from goalsets.core.door.tensors import read_arrays, sealed
+from goalsets.core.errors import FileError
 
 DIRECTORY = Path(__file__).parent
 MOST_BYTES = 1_000_000
@@ -98,21 +101,18 @@ def load_expert(name: str) -> Expert:
 
 def expert_fingerprint(name: str) -> str:
     """What tells the weights of an expert from others: data collected with it depends on them."""
-    return hashlib.sha256(expert_path(name).read_bytes()).hexdigest()[:16]
+    return hashlib.sha256(read_bytes(expert_path(name))).hexdigest()[:16]
 
 
 def read_expert(path: Path) -> Expert:
     """Read an expert from a file."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
     try:
-        arrays = load_file(path)
+        arrays, _ = read_arrays(path)
         layers = [
             (arrays[f"{number}.weight"], arrays[f"{number}.bias"])
             for number in range(len(arrays) // 2)
         ]
-    except (OSError, SafetensorError, KeyError) as error:
+    except (FileError, KeyError) as error:
         raise CollectError(
             f"{path} is no expert: expected layers '0.weight', '0.bias', '1.weight', ... ({error})"
         ) from None
@@ -129,7 +129,7 @@ def write_expert(path: Path, expert: Expert, about: Mapping[str, str]) -> None:
     for number, (weight, bias) in enumerate(expert.layers):
         arrays[f"{number}.weight"] = np.ascontiguousarray(weight, dtype=np.float32)
         arrays[f"{number}.bias"] = np.ascontiguousarray(bias, dtype=np.float32)
-    content = save(arrays, metadata=dict(about))
+    content = sealed(save, arrays, about)
     if len(content) > MOST_BYTES:
         raise CollectError(
             f"an expert may take {MOST_BYTES:,} bytes, got {len(content):,}: make it smaller."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -149,6 +150,16 @@ def _yaml_line(name: str, plain: dict[str, Any]) -> str:
     first, last = indices[0], indices[-1]
     if len(indices) > 1 and indices == list(range(first, last + 1)):
         plain = {**plain, "indices": f"{first}:{last + 1}"}
+    plain = {**plain, **_in_degrees(Group(name, indices, plain["metric"]), plain)}
     entry = yaml.safe_dump(plain, sort_keys=False, default_flow_style=True, width=float("inf"))
     # YAML takes some words for other things than text, so it writes the key itself.
     return yaml.safe_dump({name: 0}).replace(": 0", f": {entry}").strip()
+
+
+def _in_degrees(group: Group, plain: dict[str, Any]) -> dict[str, str]:
+    """The tolerance of an angle or a rotation as people say it, where that says the same."""
+    if group.natural_unit != "rad" or not plain.get("tolerance"):
+        return {}
+    degrees = math.degrees(group.in_natural_unit(plain["tolerance"]))
+    text = f"{degrees:.4g}deg"
+    return {"tolerance": text} if group.read_tolerance(text) == plain["tolerance"] else {}

@@ -8,11 +8,22 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from goalsets.core.door import check_regular
 from goalsets.core.errors import suggest
 from goalsets.data.sources.base import SourceError, require
 
 # A pyarrow array: pyarrow is an extra, so its types cannot be named here.
 Column = Any
+
+
+# What pyarrow raises for damage: its errors are of these kinds.
+DAMAGE = (OSError, ValueError, LookupError, TypeError, NotImplementedError, MemoryError)
+
+
+def open_parquet(path: Path) -> Any:  # noqa: ANN401 - of pyarrow
+    """Open a Parquet file, to be used in a `with` statement."""
+    check_regular(path, kind=SourceError)
+    return require("pyarrow.parquet", "parquet").ParquetFile(path)
 
 
 def read_batches(
@@ -26,9 +37,8 @@ def read_batches(
         rows: How many rows a batch has at most.
         gaps: Whether numbers may be missing; they are NaN then.
     """
-    parquet = require("pyarrow.parquet", "parquet")
     try:
-        with parquet.ParquetFile(path) as file:
+        with open_parquet(path) as file:
             for name in widths:
                 if name not in file.schema_arrow.names:
                     raise SourceError(
@@ -41,7 +51,7 @@ def read_batches(
                 }
     except SourceError:
         raise
-    except (OSError, ValueError) as error:  # pyarrow's errors are of these kinds
+    except DAMAGE as error:
         raise SourceError(f"{path} is damaged: {error}") from None
 
 

@@ -6,13 +6,14 @@ JSON, or those of ROS 2.
 
 from __future__ import annotations
 
-import json
+import functools
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from goalsets.core.door import check_regular, parse_json, read_yaml
 from goalsets.core.errors import GoalsetsError, suggest
 from goalsets.data.sources.base import SourceError, natural, require
 
@@ -41,7 +42,7 @@ def find_bags(paths: Collection[Path]) -> list[Path]:
     for path in paths:
         if not path.exists():
             raise SourceError(f"there is no file {path}.")
-        if path.is_file() or _is_bag(path):
+        if not path.is_dir() or _is_bag(path):
             found.append(path)
             continue
         inside = [p for p in path.iterdir() if p.suffix in _FILES or _is_bag(p)]
@@ -62,6 +63,7 @@ def open_bag(path: Path, distro: str) -> Iterator[Bag]:
         path: A file, or a directory that ROS 2 wrote.
         distro: The distribution of ROS 2 whose messages a bag holds that does not define them.
     """
+    _check_files(path)
     highlevel = require("rosbags.highlevel", "ros")
     typestore = _typestore(distro)
     with ExitStack() as stack:
@@ -76,6 +78,18 @@ def open_bag(path: Path, distro: str) -> Iterator[Bag]:
         except Exception as error:  # whatever rosbags, mcap and the libraries below them raise
             raise _damaged(path, error) from None
         yield bag
+
+
+def _check_files(path: Path) -> None:
+    """Refuse pipes and devices, and a description that is not one, before a library opens them."""
+    if not path.is_dir():
+        check_regular(path, kind=SourceError)
+        return
+    for inside in sorted(path.iterdir()):
+        if not inside.is_dir():
+            check_regular(inside, kind=SourceError)
+    if not isinstance(read_yaml(path / "metadata.yaml", kind=SourceError), Mapping):
+        raise SourceError(f"{path / 'metadata.yaml'}: expected a mapping, as ROS 2 writes it.")
 
 
 def _open_ros(path: Path, reader: Any) -> Bag:  # noqa: ANN401 - of rosbags
@@ -118,7 +132,7 @@ def _open_mcap(path: Path, file: Any) -> Bag:  # noqa: ANN401 - a binary file
 def _decoder(path: Path, schema: Any, channel: Any) -> Callable[[bytes], Message]:  # noqa: ANN401
     """How to read the messages of a channel of an MCAP file."""
     if channel.message_encoding == "json":
-        return json.loads
+        return functools.partial(parse_json, place=f"{path}: a message on {channel.topic!r}")
     if channel.message_encoding == "cdr" and schema is not None and schema.encoding == "ros2msg":
         typesys = require("rosbags.typesys", "ros")
         store = typesys.get_typestore(typesys.Stores.EMPTY)

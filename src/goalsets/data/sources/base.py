@@ -149,7 +149,9 @@ def require(module: str, extra: str) -> ModuleType:
 def natural(name: str) -> list[tuple[int, str]]:
     """Sort key under which demo_2 comes before demo_10."""
     parts = re.split(r"(\d+)", name)
-    return [(int(part), "") if part.isdigit() else (0, part) for part in parts]
+    return [
+        (int(part), "") if part.isdecimal() and len(part) < 1000 else (0, part) for part in parts
+    ]
 
 
 def as_matrix(values: NDArray[Any], where: str) -> NDArray[np.float32]:

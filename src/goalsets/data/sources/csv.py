@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from goalsets.core.door import open_file
 from goalsets.data.sources.base import SOURCES, SourceError
 from goalsets.data.sources.tables import Columns, Tables
 
@@ -101,7 +103,9 @@ class CsvFile:
         """The cells of each line that is not empty, with its number."""
         try:
             # Spreadsheets put a mark of the encoding in front.
-            with self.path.open(encoding="utf-8-sig", newline="") as file:
+            with io.TextIOWrapper(
+                open_file(self.path, kind=SourceError), "utf-8-sig", newline=""
+            ) as file:
                 reader = csv.reader(file, delimiter=self.delimiter)
                 for cells in reader:
                     if cells:

@@ -11,7 +11,6 @@ One episode is in memory at a time.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import Episode, GoalsetsError
+from goalsets.core.door import parse_json
+from goalsets.core.door.hdf5 import Node, as_dataset, as_group, open_hdf5, read_dataset
 from goalsets.core.errors import suggest
 from goalsets.data.flatten import FieldSpec, Shape, choose_fields, flatten, vector_shape
 from goalsets.data.sources.base import (
@@ -37,9 +38,6 @@ from goalsets.data.sources.base import (
     require,
 )
 from goalsets.data.sources.rows import RowLog, name_fields
-
-# An h5py file, group or data set: h5py is an extra, so its types cannot be named here.
-Node = Any
 
 
 @SOURCES.register("hdf5")
@@ -83,7 +81,7 @@ class Hdf5:
         """One field for each observation key; the lone vector of a flat file has no name."""
         with self._open() as file:
             if "data" in file:
-                return self._fields(file["data"][self._demos(file)[0]])
+                return self._fields(self._demo(file, self._demos(file)[0]))
             keys = self.observations or ("observations",)
             return name_fields({key: self._matrix_width(file, key) for key in keys})
 
@@ -99,10 +97,11 @@ class Hdf5:
         with self._open() as file:
             text = file["data"].attrs.get("env_args", "{}") if "data" in file else "{}"
         try:
-            found = json.loads(text)["env_kwargs"]["control_freq"]
-        except (ValueError, KeyError, TypeError):  # other programs write other things there
+            found = parse_json(str(text), "env_args")["env_kwargs"]["control_freq"]
+        except (GoalsetsError, KeyError, TypeError):  # other programs write other things there
             return None
-        return float(found) if isinstance(found, int | float) else None
+        usable = isinstance(found, int | float) and 0 < found < 1e9
+        return float(found) if usable else None
 
     def episodes(self, split: Split = "train") -> Iterator[Episode]:
         """Read the episodes of a split, one at a time."""
@@ -111,33 +110,32 @@ class Hdf5:
             if "data" not in file:
                 yield from self._row_log(file).episodes(self.notices)
                 return
-            fields = self._fields(file["data"][self._demos(file)[0]])
+            fields = self._fields(self._demo(file, self._demos(file)[0]))
             for name in self._split(file, split):
-                episode = self._read_demo(file["data"][name], fields)
+                episode = self._read_demo(self._demo(file, name), fields)
                 if episode is not None:
                     yield episode
 
     @contextmanager
     def _open(self) -> Iterator[Node]:
         """Open the file; h5py's errors, from here or from reading, name the file."""
-        h5py = require("h5py", "hdf5")
-        if not self.path.is_file():
+        require("h5py", "hdf5")
+        if not self.path.exists():
             raise SourceError(f"there is no file {self.path}.")
-        try:
-            with h5py.File(self.path, "r") as file:
-                yield file
-        except (OSError, KeyError, RuntimeError) as error:
-            raise SourceError(
-                f"{self.path} is no HDF5 file, or is damaged: {' '.join(str(error).split())}."
-            ) from None
+        with open_hdf5(self.path, SourceError) as file:
+            yield file
 
     # --- robomimic: one group for each episode -------------------------------------------------
 
     def _demos(self, file: Node) -> list[str]:
-        demos = sorted(file["data"], key=natural)
+        group = as_group(file["data"], f"{self.path}: 'data'", SourceError)
+        demos = sorted(group, key=natural)
         if not demos:
             raise SourceError(f"{self.path}: the group 'data' holds no episodes.")
         return demos
+
+    def _demo(self, file: Node, name: str) -> Node:
+        return as_group(file["data"][name], f"{self.path}: 'data/{name}'", SourceError)
 
     def _split(self, file: Node, split: Split) -> list[str]:
         """The episodes of a split. Without a list for training, all that are not for validation."""
@@ -158,10 +156,17 @@ class Hdf5:
         return sorted(chosen, key=natural)
 
     def _mask(self, file: Node, name: str) -> set[str]:
-        return {n.decode() if isinstance(n, bytes) else str(n) for n in file[f"mask/{name}"][()]}
+        place = f"{self.path}: 'mask/{name}'"
+        names = read_dataset(file[f"mask/{name}"], place, SourceError)
+        if names.ndim != 1 or names.dtype.kind not in "SUO":
+            raise SourceError(
+                f"{place}: expected a list of names of episodes, got {names.dtype} of shape "
+                f"{list(names.shape)}."
+            )
+        return {n.decode() if isinstance(n, bytes) else str(n) for n in names}
 
     def _fields(self, demo: Node) -> tuple[FieldSpec, ...]:
-        shapes = {key: _step_shape(node) for key, node in self._observations(demo).items()}
+        shapes = {key: self._step_shape(node) for key, node in self._observations(demo).items()}
         try:
             fields, left_out = choose_fields(shapes, self.observations)
         except GoalsetsError as error:
@@ -175,15 +180,16 @@ class Hdf5:
         found: dict[str, Node] = {}
 
         def visit(name: str, node: Node) -> None:
-            if hasattr(node, "dtype"):
+            if hasattr(node, "shape"):
                 found[name.replace("/", ".")] = node
 
-        self._member(demo, group).visititems(visit)
+        place = f"{self.path}: {demo.name}/{group}"
+        as_group(self._member(demo, group), place, SourceError).visititems(visit)
         return found
 
     def _read_demo(self, demo: Node, fields: tuple[FieldSpec, ...]) -> Episode | None:
         where = f"{self.path}, {demo.name}"
-        actions = as_matrix(self._member(demo, self.actions)[()], f"{where}/{self.actions}")
+        actions = as_matrix(self._values(demo, self.actions), f"{where}/{self.actions}")
         observations = self._flatten(demo, "obs", fields)
         use_next = self.use_next and not self.extras and "next_obs" in demo
         if use_next and len(observations) == len(actions):
@@ -194,7 +200,7 @@ class Hdf5:
                     "as obs has."
                 )
             observations = np.concatenate([observations, following[-1:]])
-        extras = {key: self._member(demo, key)[()] for key in self.extras}
+        extras = {key: self._values(demo, key) for key in self.extras}
         return make_episode(where, observations, actions, extras, self.notices)
 
     def _flatten(
@@ -203,7 +209,14 @@ class Hdf5:
         nodes = self._observations(demo, group)
         wanted = {field.name for field in fields}
         try:
-            return flatten({key: node[()] for key, node in nodes.items() if key in wanted}, fields)
+            found = {
+                key: read_dataset(node, f"{self.path}, {node.name}", SourceError)
+                for key, node in nodes.items()
+                if key in wanted
+            }
+            return flatten(found, fields)
+        except SourceError:
+            raise
         except GoalsetsError as error:
             raise SourceError(f"{self.path}, {demo.name}/{group}: {error}") from None
 
@@ -214,13 +227,25 @@ class Hdf5:
             )
         return group[key]
 
+    def _array(self, group: Node, key: str) -> Node:
+        """A data set, which is not read yet."""
+        node = self._member(group, key)
+        return as_dataset(node, f"{self.path}: {group.name.rstrip('/')}/{key}", SourceError)
+
+    def _values(self, group: Node, key: str) -> NDArray[Any]:
+        return np.asarray(self._array(group, key)[()])
+
+    def _step_shape(self, node: Node) -> Shape | None:
+        found = as_dataset(node, f"{self.path}: {node.name}", SourceError)
+        return vector_shape(tuple(found.shape[1:]), found.dtype)
+
     # --- flat: one row for each step -----------------------------------------------------------
 
     def _matrix_width(self, file: Node, key: str) -> int:
-        shape = _step_shape(self._member(file, key))
+        shape = self._step_shape(self._array(file, key))
         if shape is None or len(shape) > 1:
             raise SourceError(
-                f"{self.path}: {key!r} has shape {list(self._member(file, key).shape)}: expected "
+                f"{self.path}: {key!r} has shape {list(self._array(file, key).shape)}: expected "
                 "[rows, coordinates]; an image is no state."
             )
         return shape[0] if shape else 1
@@ -239,13 +264,9 @@ class Hdf5:
         has_next = self.use_next and all(f"next_{key}" in file for key in keys)
         return RowLog(
             file=str(self.path),
-            observations={key: self._member(file, key) for key in keys},
-            actions={self.actions: self._member(file, self.actions)},
-            ends={key: file[key][()] for key in ends},
-            next_observations={key: file[f"next_{key}"] for key in keys} if has_next else {},
-            extras={key: self._member(file, key) for key in self.extras},
+            observations={key: self._array(file, key) for key in keys},
+            actions={self.actions: self._array(file, self.actions)},
+            ends={key: self._values(file, key) for key in ends},
+            next_observations={key: self._array(file, f"next_{key}") for key in keys if has_next},
+            extras={key: self._array(file, key) for key in self.extras},
         )
-
-
-def _step_shape(node: Node) -> Shape | None:
-    return vector_shape(tuple(node.shape[1:]), node.dtype)

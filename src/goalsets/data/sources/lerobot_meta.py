@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from goalsets.core import door
+from goalsets.core.door.fit import Count
+from goalsets.data.sources.arrow import DAMAGE, open_parquet
 from goalsets.data.sources.base import SourceError, Split, natural, require
 
 _VALIDATION = ("validation", "valid", "val")
@@ -57,7 +59,13 @@ def read_meta(root: Path) -> Meta:
     lengths, places = _read_episodes(root)
     files = sorted(root.glob(re.sub(r"\{[^}]*\}", "*", template)), key=lambda p: natural(str(p)))
     for index, (chunk, number) in places.items():
-        path = root / template.format(chunk_index=chunk, file_index=number)
+        try:
+            path = root / template.format(chunk_index=chunk, file_index=number)
+        except (ValueError, LookupError, AttributeError) as error:
+            raise SourceError(
+                f"{root}/meta/info.json: 'data_path' must name the place of a file by chunk_index "
+                f"and file_index, got {template!r} ({error})."
+            ) from None
         if path not in files:
             raise SourceError(f"{path} is missing: episode {index} begins there.")
     _check_totals(root, info, lengths, files)
@@ -84,12 +92,11 @@ def coordinate_names(names: object, size: int) -> tuple[str, ...]:
 
 def _read_info(root: Path) -> Mapping[str, Any]:
     path = root / "meta" / "info.json"
-    try:
-        info = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SourceError(f"{root} is no LeRobot data set: there is no {path}.") from None
-    except (OSError, ValueError) as error:
-        raise SourceError(f"{path} cannot be read: {error}.") from None
+    if not path.exists():
+        raise SourceError(f"{root} is no LeRobot data set: there is no {path}.")
+    info = door.read_json(path, kind=SourceError)
+    if not isinstance(info, dict):
+        raise SourceError(f"{path}: expected a mapping, got {type(info).__name__}.")
     version = str(info.get("codebase_version", "none"))
     found = re.match(r"v?(\d+)", version)
     if found is None or int(found.group(1)) < 3:
@@ -102,27 +109,44 @@ def _read_info(root: Path) -> Mapping[str, Any]:
             f"{root} has the LeRobot format {version}, which is newer than v3.0, the newest that "
             "this version of goalsets reads."
         )
-    if not isinstance(info.get("features"), dict):
+    features = info.get("features")
+    if not isinstance(features, dict):
         raise SourceError(f"{path}: expected an entry 'features' that describes the columns.")
+    for name, feature in features.items():
+        door.fit(feature, _Feature, f"{path}: feature {name!r}", kind=SourceError)
     return info
+
+
+@dataclass(frozen=True)
+class _Feature:
+    dtype: str
+    shape: tuple[Count, ...]
 
 
 def _read_episodes(root: Path) -> tuple[dict[int, int], dict[int, tuple[int, int]]]:
     """The length of each episode, and the chunk and the file in which it begins."""
-    parquet = require("pyarrow.parquet", "lerobot")
+    require("pyarrow.parquet", "lerobot")
     lengths: dict[int, int] = {}
     places: dict[int, tuple[int, int]] = {}
     for path in sorted(
         (root / "meta" / "episodes").glob("*/*.parquet"), key=lambda p: natural(str(p))
     ):
         try:
-            table = parquet.read_table(path, columns=list(_COLUMNS))
+            with open_parquet(path) as file:
+                table = file.read(columns=list(_COLUMNS))
             rows = list(zip(*(table.column(name).to_pylist() for name in _COLUMNS), strict=True))
-        except (OSError, ValueError, KeyError) as error:  # pyarrow's errors are of these kinds
+        except SourceError:
+            raise
+        except DAMAGE as error:
             raise SourceError(
                 f"{path} cannot be read: expected the columns {', '.join(_COLUMNS)} ({error})."
             ) from None
         for index, length, chunk, number in rows:
+            if not all(type(n) is int and 0 <= n < 1 << 40 for n in (index, length, chunk, number)):
+                raise SourceError(
+                    f"{path}: expected whole numbers of 0 or more for {', '.join(_COLUMNS)}, got "
+                    f"{(index, length, chunk, number)}."
+                )
             if index in lengths:
                 raise SourceError(f"{path}: episode {index} is listed twice.")
             lengths[index] = length
@@ -136,7 +160,6 @@ def _check_totals(
     root: Path, info: Mapping[str, Any], lengths: Mapping[int, int], files: Sequence[Path]
 ) -> None:
     """Compare what is there with what is said to be there, before anything is read."""
-    parquet = require("pyarrow.parquet", "lerobot")
     if info.get("total_episodes", len(lengths)) != len(lengths):
         raise SourceError(
             f"{root}: meta/episodes lists {len(lengths)} episodes; expected "
@@ -145,8 +168,11 @@ def _check_totals(
     rows = 0
     for path in files:
         try:
-            rows += parquet.read_metadata(path).num_rows
-        except (OSError, ValueError) as error:
+            with open_parquet(path) as file:
+                rows += file.metadata.num_rows
+        except SourceError:
+            raise
+        except DAMAGE as error:
             raise SourceError(
                 f"{path} is no Parquet file, or only a part of one: {error}"
             ) from None
@@ -161,15 +187,18 @@ def _read_fps(root: Path, info: Mapping[str, Any]) -> float | None:
     fps = info.get("fps")
     if fps is None:
         return None
-    if isinstance(fps, bool) or not isinstance(fps, int | float) or fps <= 0:
+    if isinstance(fps, bool) or not isinstance(fps, int | float) or not 0 < fps < 1e9:
         raise SourceError(f"{root}/meta/info.json: 'fps' must be a number above 0, got {fps!r}.")
     return float(fps)
 
 
 def _read_splits(root: Path, info: Mapping[str, Any]) -> dict[str, range]:
     splits: dict[str, range] = {}
-    for name, text in (info.get("splits") or {}).items():
-        found = re.fullmatch(r"(\d+):(\d+)", str(text))
+    told = info.get("splits") or {}
+    if not isinstance(told, dict):
+        raise SourceError(f"{root}/meta/info.json: 'splits' must be a mapping, got {told!r}.")
+    for name, text in told.items():
+        found = re.fullmatch(r"([0-9]{1,12}):([0-9]{1,12})", str(text))
         if found is None:
             raise SourceError(
                 f"{root}/meta/info.json: split {name!r} must look like '0:50', got {text!r}."

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import Episode, GoalsetsError
+from goalsets.core.door import check_regular, read_json
 from goalsets.core.errors import suggest
 from goalsets.data.flatten import FieldSpec, choose_fields, flatten, leaves
 from goalsets.data.sources.base import (
@@ -123,8 +124,12 @@ class Minari:
             if directory.is_dir():
                 # The metadata lie in `data`; either directory is what people will name.
                 inner = directory / "data"
-                return minari.MinariDataset(inner if inner.is_dir() else directory)
+                directory = inner if inner.is_dir() else directory
+                _check_files(directory)
+                return minari.MinariDataset(directory)
             return minari.load_dataset(self.dataset, download=self.download)
+        except SourceError:
+            raise
         except FileNotFoundError:
             raise SourceError(
                 f"Minari data set {self.dataset!r} is not on this machine "
@@ -133,7 +138,8 @@ class Minari:
             ) from None
         except ImportError as error:  # the library of the data set's own file format
             raise SourceError(f"Minari data set {self.dataset!r}: {error}") from None
-        except (ValueError, KeyError, OSError) as error:
+        except (ValueError, LookupError, OSError, TypeError, AttributeError, RuntimeError,
+                AssertionError) as error:  # fmt: skip
             raise SourceError(
                 f"cannot read the Minari data set {self.dataset!r}: {error}"
             ) from None
@@ -143,7 +149,8 @@ class Minari:
         for index in range(data.total_episodes):
             try:
                 recorded = data[index]
-            except (OSError, KeyError, ValueError, AssertionError, RuntimeError) as error:
+            except (OSError, LookupError, ValueError, TypeError, AttributeError, AssertionError,
+                    RuntimeError, MemoryError) as error:  # fmt: skip
                 raise SourceError(
                     f"Minari data set {self.dataset!r}: episode {index} of {data.total_episodes} "
                     f"is missing or damaged ({' '.join(str(error).split())})."
@@ -191,3 +198,12 @@ class Minari:
             if key not in infos:
                 raise SourceError(f"{where}: infos have no {key!r}: {suggest(key, infos)}")
         return {key: np.asarray(infos[key]) for key in self.extras}
+
+
+def _check_files(directory: Path) -> None:
+    """Refuse pipes and devices, and a description that is not one, before Minari opens them."""
+    for inside in sorted(directory.iterdir()):
+        if not inside.is_dir():
+            check_regular(inside, kind=SourceError)
+    if (directory / "metadata.json").exists():
+        read_json(directory / "metadata.json", kind=SourceError)

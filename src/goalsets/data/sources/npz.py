@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import Episode
+from goalsets.core.door import Archive
 from goalsets.data.flatten import FieldSpec
-from goalsets.data.sources.archive import Archive
 from goalsets.data.sources.base import (
     SOURCES,
     Notices,
@@ -74,7 +74,7 @@ class Npz:
 
     def fields(self) -> tuple[FieldSpec, ...]:
         """One field for each observation key; a single vector has no name."""
-        with Archive(self.path) as archive:
+        with Archive(self.path, SourceError) as archive:
             return name_fields(self._widths(archive))
 
     def describe(self) -> str:
@@ -86,7 +86,7 @@ class Npz:
         """Read the episodes of a split, one at a time."""
         check_split(split, self.has_validation, self.path)
         path = self.path if split == "train" else self._validation_path()
-        with Archive(path or self.path) as archive:
+        with Archive(path or self.path, SourceError) as archive:
             self._check_widths(archive)
             if self._is_stacked(archive):
                 reader = self._stacked(archive)
@@ -119,7 +119,7 @@ class Npz:
 
     def _check_widths(self, archive: Archive) -> None:
         """Check that validation episodes have the dimensions of the training episodes."""
-        with Archive(self.path) as first:
+        with Archive(self.path, SourceError) as first:
             expected = self._widths(first)
         for key, width in self._widths(archive).items():
             if width != expected[key]:

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core import Episode, StateLayout
+from goalsets.core.door import Archive
 from goalsets.data.flatten import FieldSpec
-from goalsets.data.sources.archive import Archive
 from goalsets.data.sources.base import SOURCES, Notices, SourceError, Split, check_split
 from goalsets.data.sources.download import Downloader, DownloadError
 from goalsets.data.sources.npz import Npz
@@ -116,7 +116,7 @@ class OGBench:
     def _archive(self, split: Split) -> Npz:
         path = self.get("train")
         validation = self.get("validation") if split == "validation" else None
-        with Archive(validation or path) as archive:
+        with Archive(validation or path, SourceError) as archive:
             extras = tuple(key for key in self.extras if key in archive.keys)
         return Npz(
             path, validation, ends=("terminals",), extras=extras, use_next=False, filler=True
@@ -174,7 +174,7 @@ class OGBench:
 
 def check_file(path: Path) -> None:
     """Check that a file is a whole OGBench archive: its checksums, its keys, its lengths."""
-    with Archive(path) as archive:
+    with Archive(path, SourceError) as archive:
         archive.check()
         rows = archive.shape("observations")[0]
         for key in ("actions", "terminals"):

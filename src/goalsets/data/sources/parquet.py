@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from goalsets.data.sources.arrow import read_batches
+from goalsets.data.sources.arrow import DAMAGE, open_parquet, read_batches
 from goalsets.data.sources.base import SOURCES, SourceError, require
 from goalsets.data.sources.tables import Columns, Tables
 
@@ -31,13 +31,14 @@ class ParquetTable:
 
     def __init__(self, path: Path) -> None:
         """Read the names of the columns, and see which of them hold numbers."""
-        parquet = require("pyarrow.parquet", "parquet")
         self.path = path
         try:
-            with parquet.ParquetFile(path) as file:
+            with open_parquet(path) as file:
                 schema = file.schema_arrow
                 first = next(file.iter_batches(batch_size=1), None)
-        except (OSError, ValueError) as error:  # pyarrow's errors are of these kinds
+        except SourceError:
+            raise
+        except DAMAGE as error:
             raise SourceError(
                 f"{path} is no Parquet file, or only a part of one: {error}"
             ) from None

@@ -76,15 +76,16 @@ class RowLog:
 
     def __post_init__(self) -> None:
         """Check that all tables have the same number of rows."""
-        first, rows = next((key, table.shape[0]) for key, table in self.observations.items())
+        first, shape = next((key, table.shape) for key, table in self.observations.items())
+        rows = shape[0] if shape else 0
         if rows == 0:
             raise SourceError(f"{self.file}: {first!r} has no rows.")
         tables = (self.actions, self.ends, self.next_observations, self.extras, self.observations)
         for key, table in (pair for mapping in tables for pair in mapping.items()):
-            if table.shape[0] != rows:
+            if table.shape[:1] != (rows,):
+                found = table.shape[0] if table.shape else "no"
                 raise SourceError(
-                    f"{self.file}: {key!r} has {table.shape[0]} rows; expected {rows}, "
-                    f"as {first!r} has."
+                    f"{self.file}: {key!r} has {found} rows; expected {rows}, as {first!r} has."
                 )
 
     def episodes(self, notices: Notices) -> Iterator[Episode]:
@@ -144,9 +145,9 @@ class RowLog:
 
 
 def _flags(file: str, key: str, values: NDArray[Any]) -> NDArray[np.bool_]:
-    if values.size != len(values):
+    if values.size != len(values) or values.dtype.kind not in "biuf":
         raise SourceError(
             f"{file}: {key!r} marks the ends of episodes and needs one number a row, "
-            f"got shape {values.shape}."
+            f"got shape {values.shape} of {values.dtype}."
         )
     return values.reshape(-1) != 0

@@ -8,14 +8,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
-from goalsets.core import GoalsetsError, Query, StateLayout
+from goalsets.core import GoalsetsError, Query, StateLayout, door
 from goalsets.core.errors import suggest
 from goalsets.evaluate.conditions import Condition
 
 Goals = Literal["official", "validation"]
 DEFAULT_EPISODES = 20
+MOST_EPISODES = 100_000
+"""Of each predicate from each start."""
 DEFAULT_MARGIN = 2.0
 
 _SUITE_KEYS = ("name", "tasks", "episodes", "margin", "predicates")
@@ -80,13 +80,8 @@ class Description:
 def read_description(path: str | Path) -> Description:
     """Read a description from a YAML file."""
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise SuiteError(f"cannot read the description {path}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise SuiteError(f"cannot read the description {path}: it is not a text file.") from None
-    return _parse(text, str(path), path.stem)
+    plain = door.read_yaml(path, what="the description", kind=SuiteError)
+    return _described(plain, str(path), path.stem)
 
 
 def shipped_description(task: str) -> Description:
@@ -110,16 +105,16 @@ def shipped_descriptions() -> list[Description]:
         if file.name.endswith(".yaml")
     ]
     return [
-        _parse(file.read_text(encoding="utf-8"), file.name, file.name.removesuffix(".yaml"))
+        _described(
+            door.parse_yaml(file.read_text(encoding="utf-8"), file.name),
+            file.name,
+            file.name.removesuffix(".yaml"),
+        )
         for file in sorted(files, key=lambda file: file.name)
     ]
 
 
-def _parse(text: str, place: str, name: str) -> Description:
-    try:
-        plain = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise SuiteError(f"{place} is no YAML: {error}") from None
+def _described(plain: Any, place: str, name: str) -> Description:  # noqa: ANN401 - as below
     try:
         return _from_plain(plain, name)
     except SuiteError as error:
@@ -134,13 +129,16 @@ def _from_plain(plain: Any, name: str) -> Description:  # noqa: ANN401 - whateve
         raise SuiteError("a suite needs at least one predicate, got none.")
     margin = _number(plain.get("margin", DEFAULT_MARGIN), "margin")
     episodes = plain.get("episodes", DEFAULT_EPISODES)
-    if not isinstance(episodes, int) or episodes < 1:
-        raise SuiteError(f"'episodes' must be a whole number above 0, got {episodes!r}.")
+    if type(episodes) is not int or not 1 <= episodes <= MOST_EPISODES:
+        raise SuiteError(
+            f"'episodes' must be a whole number above 0, up to {MOST_EPISODES:,}, got {episodes!r}."
+        )
     predicates = tuple(_predicate(str(k), v, margin) for k, v in plain["predicates"].items())
     tasks = plain.get("tasks", ())
-    if isinstance(tasks, str):
-        tasks = (tasks,)
-    return Description(str(plain.get("name", name)), predicates, tuple(map(str, tasks)), episodes)
+    tasks = (tasks,) if isinstance(tasks, str) else tasks
+    if not isinstance(tasks, list | tuple) or not all(isinstance(task, str) for task in tasks):
+        raise SuiteError(f"'tasks' must be a list of names, got {tasks!r}.")
+    return Description(str(plain.get("name", name)), predicates, tuple(tasks), episodes)
 
 
 def _predicate(name: str, plain: Any, margin: float) -> Predicate:  # noqa: ANN401 - as above
@@ -157,16 +155,24 @@ def _predicate(name: str, plain: Any, margin: float) -> Predicate:  # noqa: ANN4
             f"predicate {name!r} takes the official goals as they are: it can have no 'where' and "
             "no 'margin'."
         )
-    where = plain.get("where")
+    where, query = plain.get("where"), plain["query"]
+    if not isinstance(query, str) or not isinstance(where, str | None):
+        wrong = query if not isinstance(query, str) else where
+        raise SuiteError(f"predicate {name!r}: expected a question in text, got {wrong!r}.")
     return Predicate(
         name=name,
-        query=str(plain["query"]),
-        tolerances=dict(plain.get("tolerances", {})),
+        query=query,
+        tolerances=_tolerances(plain.get("tolerances", {}), name),
         goals=goals,
-        where=None if where is None else str(where),
+        where=where,
         margin=_number(plain.get("margin", margin), f"margin of {name!r}"),
         description=str(plain.get("description", "")),
     )
+
+
+def _tolerances(plain: Any, name: str) -> dict[str, float | str]:  # noqa: ANN401 - as above
+    place = f"predicate {name!r}: 'tolerances'"
+    return door.fit(plain, dict[str, float | str], place, kind=SuiteError)
 
 
 def _check_keys(plain: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
@@ -176,6 +182,6 @@ def _check_keys(plain: Mapping[str, Any], known: tuple[str, ...], what: str) -> 
 
 
 def _number(value: Any, what: str) -> float:  # noqa: ANN401 - as above
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
         raise SuiteError(f"the {what} must be 0 or more, got {value!r}.")
     return float(value)

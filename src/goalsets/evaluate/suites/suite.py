@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from goalsets.core import StateLayout, layout_to_dict
+from goalsets.core import StateLayout, door, layout_to_dict
+from goalsets.core.door.fit import Seed, Whole
 from goalsets.core.errors import suggest
 from goalsets.evaluate.rollout import EpisodeSpec
 from goalsets.evaluate.suites.description import SuiteError
@@ -40,8 +42,8 @@ class SuiteEpisode:
     """One episode: who asks, where it starts, and the full reference state."""
 
     predicate: str
-    task_id: int
-    seed: int
+    task_id: Whole
+    seed: Seed
     goal: tuple[float, ...]
 
 
@@ -55,7 +57,7 @@ class Suite:
     """Digest of the layout that the references and queries are over."""
     data: Mapping[str, Any]
     """Fingerprint of the data whose validation split the references are from."""
-    seed: int
+    seed: Whole
     """What references were drawn with."""
     questions: Mapping[str, SuiteQuestion]
     episodes: tuple[SuiteEpisode, ...]
@@ -83,12 +85,7 @@ class Suite:
     def load(cls, path: str | Path) -> Suite:
         """Read a suite, and refuse one whose content is not what was built."""
         path = Path(path)
-        try:
-            plain: Any = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise SuiteError(f"cannot read the suite {path}: {error.strerror}.") from None
-        except ValueError as error:
-            raise SuiteError(f"{path} is no suite: {error}.") from None
+        plain = door.read_json(path, what="the suite", kind=SuiteError)
         if not isinstance(plain, dict) or plain.get("format") != FORMAT:
             raise SuiteError(f"{path} is no suite: 'goalsets suite build' writes one.")
         if plain.get("version") != VERSION:
@@ -103,7 +100,16 @@ class Suite:
                 f"{path} is not the suite that was built: its digest is {stored}, its content has "
                 f"{found}. Build it again, or get the file again."
             )
-        return cls._from_plain(plain, path)
+        suite: Suite = door.fit(plain, cls, f"{path} is damaged", kind=SuiteError)
+        for number, episode in enumerate(suite.episodes):
+            if episode.predicate not in suite.questions:
+                raise SuiteError(
+                    f"{path} is damaged: episode {number} asks {episode.predicate!r}, which is no "
+                    "question of the suite."
+                )
+            if not all(map(math.isfinite, episode.goal)):
+                raise SuiteError(f"{path} is damaged: the goal of episode {number} has no number.")
+        return suite
 
     def check_run(self, task: str, layout: StateLayout, run: Path) -> None:
         """Raise an error unless a run of this task and layout can be asked."""
@@ -145,25 +151,7 @@ class Suite:
     def _plain(self) -> dict[str, Any]:
         plain = {**asdict(self), "format": FORMAT, "version": VERSION}
         # As it reads back from the file: tuples become lists.
-        return json.loads(json.dumps(plain))
-
-    @classmethod
-    def _from_plain(cls, plain: Mapping[str, Any], path: Path) -> Suite:
-        try:
-            return cls(
-                name=plain["name"],
-                task=plain["task"],
-                layout=plain["layout"],
-                data=plain["data"],
-                seed=plain["seed"],
-                questions={name: SuiteQuestion(**q) for name, q in plain["questions"].items()},
-                episodes=tuple(
-                    SuiteEpisode(e["predicate"], e["task_id"], e["seed"], tuple(e["goal"]))
-                    for e in plain["episodes"]
-                ),
-            )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise SuiteError(f"{path} is damaged: {error!r}.") from None
+        return door.parse_json(json.dumps(plain), "the suite")
 
 
 def layout_digest(layout: StateLayout) -> str:

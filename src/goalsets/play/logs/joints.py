@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from goalsets.core import GoalsetsError, Group, StateLayout
+from goalsets.core.door import read_yaml
 from goalsets.core.errors import suggest
 from goalsets.core.metrics import UNITS
 from goalsets.evaluate.conditions import describe_coordinate, find_coordinates
@@ -147,14 +148,7 @@ def read_joints(words: Sequence[str]) -> dict[str, str]:
 
 
 def _from_file(path: Path) -> dict[str, str]:
-    import yaml  # which reads JSON, too
-
-    try:
-        plain: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise JointError(f"cannot read the joints {path}: {error.strerror}.") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise JointError(f"{path} is no YAML or JSON: {error}.") from None
+    plain: Any = read_yaml(path, what="the joints", kind=JointError)  # which reads JSON, too
     if not isinstance(plain, dict):
         raise JointError(f"{path}: expected a mapping from parts of the state to joints.")
     found: dict[str, str] = {}

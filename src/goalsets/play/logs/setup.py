@@ -72,7 +72,7 @@ class LogSetup:
     @functools.cached_property
     def usual(self) -> UsualTolerances:
         """Tolerances of groups for which the layout has none."""
-        return UsualTolerances.of(self.data)
+        return UsualTolerances.of(self.store.train if self.store.train.num_states else self.data)
 
     @functools.cached_property
     def shelf(self) -> LogShelf:

@@ -1,4 +1,7 @@
-"""Learning curves: official success over gradient steps, and over the time that they took."""
+"""Learning curves: official success over gradient steps, and over the processor time they took.
+
+Time on a clock shows what else the machine did, so that it is in the table and not in a figure.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,12 @@ from goalsets.report.tables import Entry, Table, plain_name
 
 Curves = dict[tuple[str, str], list[tuple[RunRecord, list[Point]]]]
 """Runs with their evaluations, by learner and scheme."""
+
+
+_TIMES = (
+    "Times are what the training alone had of a processor core, whatever else the machine did: "
+    "compare only runs on processors of one kind. "
+)
 
 
 def draw_curves(results: Results) -> list[Drawing]:
@@ -45,6 +54,7 @@ def curve_table(results: Results) -> Table:
                 "seed": run.config.seed,
                 "step": point.step,
                 "seconds": point.seconds,
+                "processor_seconds": point.processor_seconds,
                 "success": 100 * point.success,
                 "episodes": point.episodes,
             }
@@ -68,23 +78,29 @@ def _draw(results: Results, task: str) -> Drawing | None:
         return None
     learners = in_order({learner for learner, _ in curves}, published_learners())
     schemes = in_order({scheme for _, scheme in curves}, ordered_schemes())
-    figure = Figure(figsize=(max(5.0, 1.2 + 2.5 * len(learners)), 5.0), layout="constrained")
-    axes = figure.subplots(2, len(learners), sharey=True, squeeze=False)
-    longest = max(p.seconds or 0 for group in curves.values() for _, ps in group for p in ps)
-    unit, seconds = ("minutes", 60) if longest > 180 else ("seconds", 1)
+    times = [p.processor_seconds for group in curves.values() for _, ps in group for p in ps]
+    known = [time for time in times if time is not None]
+    timed = len(known) == len(times)  # curves of some runs would only seem to compare all
+    rows = 2 if timed else 1
+    figure = Figure(
+        figsize=(max(5.0, 1.2 + 2.5 * len(learners)), 0.8 + 2.1 * rows), layout="constrained"
+    )
+    axes = figure.subplots(rows, len(learners), sharey=True, squeeze=False)
+    unit, seconds = ("minutes", 60) if max(known, default=0.0) > 180 else ("seconds", 1)
     for column, learner in enumerate(learners):
         for scheme in schemes:
             runs = curves.get((learner, scheme), [])
             _plot(axes[0, column], [[(p.step, p.success) for p in points] for _, points in runs],
                   scheme)  # fmt: skip
-            timed = [
-                [(p.seconds / seconds, p.success) for p in points if p.seconds is not None]
-                for _, points in runs
-            ]
-            _plot(axes[1, column], timed, scheme, same_places=False)
+            if timed:
+                spent = [
+                    [((p.processor_seconds or 0.0) / seconds, p.success) for p in points]
+                    for _, points in runs
+                ]
+                _plot(axes[1, column], spent, scheme, same_places=False)
+                axes[1, column].set_xlabel(f"{unit} of a processor core")
         axes[0, column].set_title(learner)
         axes[0, column].set_xlabel("gradient steps")
-        axes[1, column].set_xlabel(f"{unit} of training")
     for axis in axes.flat:
         axis.set_ylim(-3, 104)
         axis.set_xlim(left=0)
@@ -106,9 +122,9 @@ def _draw(results: Results, task: str) -> Drawing | None:
         f"Learning curves: {task}",
         (
             "Every mark is an official evaluation. Where there are several seeds, thin lines are "
-            "seeds and the thick one is their mean, at steps that all of them have. Times are "
-            "those of the training alone, on whatever machine it ran: compare only runs that ran "
-            f"side by side. Budget: {budget.training(runs)}; {counts}. {budget.PAPER}"
+            "seeds and the thick one is their mean, at steps that all of them have. "
+            + (_TIMES if timed else "")
+            + f"Budget: {budget.training(runs)}; {counts}. {budget.PAPER}"
         ),
         figure,
     )

@@ -106,6 +106,16 @@ def place_legend(
     figure.legend(handles=list(handles), loc=where, ncols=max(1, columns))
 
 
+def outline(drawn: Any) -> None:  # noqa: ANN401 - matplotlib's container of lines
+    """Give the lines of error bars a white edge, so that they show on bars of any colour."""
+    from matplotlib.patheffects import withStroke
+
+    line, caps, bars = drawn.lines
+    for part in (line, *caps, *bars):
+        if part is not None:
+            part.set_path_effects([withStroke(linewidth=3.0, foreground="white")])
+
+
 def save(drawing: Drawing, directory: Path) -> list[Path]:
     """Write a figure in every format."""
     directory.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from goalsets.core import GoalsetsError
 from goalsets.envs.picture import draw
@@ -24,31 +24,51 @@ def draw_tasks(
     from matplotlib.figure import Figure
 
     pictures = {}
-    tasks = results.tasks
-    for number, task in enumerate(tasks, start=1):
+    worlds = same_worlds(results.tasks)
+    for number, tasks in enumerate(worlds, start=1):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # environments have much to say when they are made
-                pictures[task] = draw(TASKS[task], _SIZE)
+                pictures[_title(tasks)] = draw(TASKS[tasks[0]], _SIZE)
         except GoalsetsError as error:
-            notes.append(Note(task, f"not in the pictures: {error}"))
-        watch(number, len(tasks))
+            notes += [Note(task, f"not in the pictures: {error}") for task in tasks]
+        watch(number, len(worlds))
     if not pictures:
         return None
-    columns = min(_COLUMNS, len(pictures))
-    rows = -(-len(pictures) // columns)
+    rows = -(-len(pictures) // _COLUMNS)
+    columns = -(-len(pictures) // rows)  # rows of about the same length
     figure = Figure(figsize=(2.2 * columns, 2.5 * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for axis in axes:
         axis.axis("off")
-    for axis, (task, picture) in zip(axes, pictures.items(), strict=False):
+    for axis, (title, picture) in zip(axes, pictures.items(), strict=False):
         axis.imshow(picture)
-        axis.set_title(short_task(task), fontsize=8.5)
+        axis.set_title(title, fontsize=8.5)
     return Drawing(
         "tasks",
         "The tasks",
-        "The first official start of every task that has runs here, with the environment's own "
-        "mark of its goal. No policy is at work in these pictures.",
+        "The first official start of every environment that has runs here, with its own mark of "
+        "its goal; tasks that differ only in their data, such as play and noisy, share a picture. "
+        "No policy is at work in these pictures.",
         figure,
         vector=False,
     )
+
+
+def same_worlds(tasks: Sequence[str]) -> list[list[str]]:
+    """Tasks together that are of one environment, and differ in their data alone."""
+    found: dict[str, list[str]] = {}
+    for task in tasks:
+        found.setdefault(TASKS[task].env_id if task in TASKS else task, []).append(task)
+    return list(found.values())
+
+
+def _title(tasks: Sequence[str]) -> str:
+    """The name of a task; of several, what they share, and what each has of its own."""
+    names = [short_task(task).split("-") for task in tasks]
+    if len(names) == 1:
+        return "-".join(names[0])
+    alike = [len(set(words)) == 1 for words in zip(*names, strict=False)]
+    count = [*alike, False].index(False)
+    own = ", ".join("-".join(name[count:]) for name in names)
+    return f"{'-'.join(names[0][:count])}\n{own}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from goalsets.report.figures.drawing import Drawing, mark, place_legend
+from goalsets.report.figures.drawing import Drawing, mark, outline, place_legend
 from goalsets.report.suites import Column, SuiteResults, predicate_budget
 
 if TYPE_CHECKING:
@@ -45,10 +45,11 @@ def _draw(
             low, high = share.interval
             axis.bar(x, share.mean, 0.9 * width, color=look.colour, hatch=look.hatch,
                      edgecolor="white", linewidth=0.5)  # fmt: skip
-            axis.errorbar(
+            drawn = axis.errorbar(
                 x, share.mean, [[max(0.0, share.mean - low)], [max(0.0, high - share.mean)]],
                 color="#303030", linewidth=1, capsize=2.5,
             )  # fmt: skip
+            outline(drawn)
             paper = seen.published(column, name)
             if paper is not None:
                 axis.plot([x - 0.42 * width, x + 0.42 * width], [paper.mean] * 2, color="#D55E00",
