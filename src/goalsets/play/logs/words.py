@@ -162,7 +162,10 @@ def actions(show: LogShow) -> str:
         off = [None if error is None else float(error[part]) for error in errors]
         reading = _reading(chart, off)
         charts.append(dataclasses.replace(chart, reading=reading).svg(setup.rate))
-    return f"<div data-actions='{width}' style='{_PAD}'>{legend(keys)}{''.join(charts)}</div>"
+    # In a panel that is wide enough, charts stand side by side.
+    look = f"{_PAD};display:flex;flex-wrap:wrap;column-gap:1em"
+    head = f"<div style='flex:1 0 100%'>{legend(keys)}</div>"
+    return f"<div data-actions='{width}' style='{look}'>{head}{''.join(charts)}</div>"
 
 
 def _reading(chart: Chart, errors: Sequence[float | None]) -> str:
