@@ -71,13 +71,16 @@ def logs(place: str = "") -> None:
     if not (here / "run").exists():
         arm_log.main(str(here))
     with open_tab(str(here / "run"), "--model", str(arm_log.MODEL), size=SIZE) as tab:
-        tab.page.get_by_text("Choose exactly").click()
-        fill(tab, "Step of this", "30")
+        fill(tab, "Step", "30")
+        tab.page.get_by_text("step 30 of 90").first.wait_for()
+        tab.press("This step")
         tab.page.get_by_text("step 30 of episode 0").first.wait_for()
-        tab.page.get_by_text("Choose exactly").click()
         fill(tab, "Step", "9")
+        tab.page.get_by_text("step 9 of 90").first.wait_for()
         tab.ask("tool_pos & wrist_3.pos")
         tab.page.get_by_text(re.compile("of the training data answer it")).wait_for()
+        tab.page.get_by_role("heading").first.scroll_into_view_if_needed()
+        tab.page.mouse.move(600, 760)  # away from hints
         keep(tab, "play-logs.png")
 
 

@@ -64,7 +64,9 @@ def test_distances_stand_beside_what_the_data_took(show: LogShow) -> None:
     assert "the data took 26 (2.6 s)" in "".join(chart.itertext())
     assert "predicted" in html
     show.edit_goal("hand=10,10")
-    assert "the data took never" in "".join(svgs(words.distances(show))[0].itertext())
+    assert "the data took: no answer from here on" in "".join(
+        svgs(words.distances(show))[0].itertext()
+    )
 
 
 def test_terms_say_how_many_tolerances_they_are_away(show: LogShow) -> None:

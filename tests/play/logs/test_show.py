@@ -12,6 +12,7 @@ from goalsets.data.store import Store
 from goalsets.data.tolerances import UsualTolerances
 from goalsets.data.writer import write_store
 from goalsets.play.logs.along import look_along, steps_left
+from goalsets.play.logs.goals import LogQuestion
 from goalsets.play.logs.setup import LogSetup, open_logs
 from goalsets.play.logs.show import LogShow
 from goalsets.runs.run import Run
@@ -20,10 +21,9 @@ from tests.play.logs.arm import LAYOUT, make_run, make_store, record
 LINE = StateLayout(2, [Group("x", [0], "absolute", tolerance=0.5), Group("y", [1], "absolute")])
 
 
-def on_a_line(*places: float) -> tuple[Episode, UsualTolerances]:
+def on_a_line(*places: float) -> Episode:
     states = np.array([[x, 0.0] for x in places], np.float32)
-    actions = np.zeros((len(places) - 1, 1), np.float32)
-    return Episode(states, actions), UsualTolerances(states)
+    return Episode(states, np.zeros((len(places) - 1, 1), np.float32))
 
 
 def test_it_begins_with_an_episode_whose_end_is_the_goal(show: LogShow) -> None:
@@ -60,20 +60,18 @@ def test_errors_count_the_way_to_the_arrival_only(show: LogShow) -> None:
 
 def test_steps_left_are_those_of_relabeling() -> None:
     # It passes the goal at step 1, leaves, and arrives for good at step 4.
-    episode, usual = on_a_line(5, 0, 5, 3, 0.4, 0.2, 0)
+    episode = on_a_line(5, 0, 5, 3, 0.4, 0.2, 0)
     goals = GoalSet(episode.observations[6], Query.parse("x", LINE))
     inside = goals.contains(episode.observations)
-    own = steps_left(episode, goals, inside, usual, 6)
+    own = steps_left(episode, goals, inside, 6)
     np.testing.assert_array_equal(own, [4, 0, 2, 1, 0, 0, 0])
     # As a goal from elsewhere, the next state that answers it counts.
-    other = steps_left(episode, goals, inside, usual, None)
+    other = steps_left(episode, goals, inside, None)
     np.testing.assert_array_equal(other, [1, 0, 2, 1, 0, 0, 0])
     # After the goal, and where nothing answers it any more.
     left = GoalSet(episode.observations[2], Query.parse("x", LINE))
     inside = left.contains(episode.observations)
-    np.testing.assert_array_equal(
-        steps_left(episode, left, inside, usual, 2), [0, 1, 0, *[np.nan] * 4]
-    )
+    np.testing.assert_array_equal(steps_left(episode, left, inside, 2), [0, 1, 0, *[np.nan] * 4])
 
 
 def test_terms_are_told_in_tolerances(show: LogShow) -> None:
@@ -176,11 +174,8 @@ def test_the_data_says_how_much_it_knows(setup: LogSetup, show: LogShow) -> None
 
 
 def test_tolerances_that_nobody_gave_come_from_the_data() -> None:
-    episode, usual = on_a_line(0, 1, 2)
-    del episode
-    from goalsets.play.logs.goals import LogQuestion
-
-    question = LogQuestion(LINE, "x", usual)
+    states = np.random.default_rng(0).normal(size=(100, 2)).astype(np.float32)
+    question = LogQuestion(LINE, "x", UsualTolerances(states))
     assert question.note == ""
     question.say("x & y")
     assert "No tolerance is known for y" in question.note
@@ -237,9 +232,9 @@ def test_looking_along_asks_nothing_of_the_last_state() -> None:
             self.asked = len(observation)
             return np.zeros((len(observation), 1), np.float32)
 
-    episode, usual = on_a_line(0, 1, 2)
+    episode = on_a_line(0, 1, 2)
     policy = Watched()
     goals = GoalSet(episode.observations[2], Query.parse("x", LINE))
-    along = look_along(episode, goals, [policy], usual)  # pyright: ignore[reportArgumentType]
+    along = look_along(episode, goals, [policy])  # pyright: ignore[reportArgumentType]
     assert policy.asked == 2
     assert len(along.inside) == 3

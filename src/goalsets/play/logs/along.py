@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.check.questions import make_question
+from goalsets.check.questions import Question
 from goalsets.check.relabeled import Relabeler
 from goalsets.core import Episode, GoalSet
 from goalsets.core.acting import Policy
-from goalsets.data.tolerances import UsualTolerances
 from goalsets.data.trajectories import Trajectories
 from goalsets.evaluate.ask import predict
 
@@ -93,7 +92,6 @@ def look_along(
     episode: Episode,
     goals: GoalSet,
     policies: Sequence[Policy],
-    usual: UsualTolerances,
     goal_step: int | None = None,
 ) -> Along:
     """Ask policies a question at every step of an episode.
@@ -102,7 +100,6 @@ def look_along(
         episode: What was recorded.
         goals: The question, with one reference.
         policies: Who is asked.
-        usual: Tells the tolerances of groups that have none of their own.
         goal_step: The step of this episode that the reference is the state of; None for references
             from elsewhere.
     """
@@ -112,7 +109,7 @@ def look_along(
         Stands(v.name, np.asarray(v.distance, np.float32), v.tolerance, np.asarray(v.satisfied))
         for v in goals.violations(states)
     )
-    left = steps_left(episode, goals, inside, usual, goal_step)
+    left = steps_left(episode, goals, inside, goal_step)
     return Along(
         episode,
         goals,
@@ -128,9 +125,7 @@ def _ask(policy: Policy, states: Floats, goals: GoalSet) -> Said:
     return Said(acted, predict(policy, states, goals))
 
 
-def steps_left(
-    episode: Episode, goals: GoalSet, inside: Flags, usual: UsualTolerances, goal_step: int | None
-) -> Floats:
+def steps_left(episode: Episode, goals: GoalSet, inside: Flags, goal_step: int | None) -> Floats:
     """Steps `[T + 1]` from each state of an episode to the data's arrival; NaN where it has none.
 
     With a reference of this episode, the arrival is that of relabeling: the state from which on the
@@ -141,7 +136,7 @@ def steps_left(
     left = _to_next(inside)
     if goal_step is not None:
         alone = Trajectories.from_episodes([Episode(episode.observations, episode.actions)])
-        held = Relabeler(alone).held(make_question(goals.query, usual))
+        held = Relabeler(alone).held(Question(str(goals.query), goals.query))
         arrival = goal_step - int(held[goal_step])
         before = (places < arrival) & ~inside
         left[before] = arrival - places[before]

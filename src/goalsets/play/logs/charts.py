@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 WIDTH = 400
-"""Of a chart, in its own pixels; the page stretches it to the panel's width."""
+"""Of a chart, in its own pixels; the page stretches it to the panel's width, up to a limit."""
 _LEFT, _RIGHT = 46, 6
 _POINTS = 260
 """Bins over the length of a chart: of each the lowest and the highest number are drawn."""
-_GREY, _INK, _CURSOR, _BAND = "#6b7280", "#1f2937", "#111827", "#dcfce7"
+_GREY, _INK, _CURSOR, _BAND = "#4b5563", "#1f2937", "#111827", "#dcfce7"
 
 Values = NDArray[np.floating]
 Scale = Callable[[float], float]
@@ -105,7 +105,7 @@ class Chart:
         said = escape(f"{self.title}. {self.reading}", quote=True)
         return (
             f"<svg role='img' aria-label='{said}' viewBox='0 0 {WIDTH} {full}' "
-            "style='display:block;width:100%;height:auto' "
+            "style='display:block;width:100%;height:auto;flex:1 1 380px;max-width:620px' "
             "font-family='system-ui,sans-serif' font-size='11'>" + "".join(parts) + "</svg>"
         )
 

@@ -23,11 +23,11 @@ from goalsets.play.world import Floats
 class LogQuestion(Question):
     """A question on a page of logs: where a layout gives no tolerance, the data does.
 
-    Layouts may have none. They are then the usual ones, as `goalsets check` takes them.
+    Such a tolerance is the usual one, as `goalsets check` takes it.
     """
 
     def __init__(self, layout: StateLayout, text: str, usual: UsualTolerances) -> None:
-        """Ask something to begin with; `usual` tells the tolerances of groups that have none."""
+        """Ask something to begin with; `usual` gives the tolerances that the layout lacks."""
         self._usual = usual
         self.note = ""
         """What had to be assumed, for people."""

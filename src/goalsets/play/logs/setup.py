@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from goalsets.check.questions import make_question
+from goalsets.check.questions import Question
 from goalsets.check.run import MOST_STATES, spread
 from goalsets.check.support import Supporter
 from goalsets.check.words import share
@@ -71,7 +71,7 @@ class LogSetup:
 
     @functools.cached_property
     def usual(self) -> UsualTolerances:
-        """Tells the tolerances of groups that have none of their own."""
+        """Tolerances of groups for which the layout has none."""
         return UsualTolerances.of(self.store.train if self.store.train.num_states else self.data)
 
     @functools.cached_property
@@ -107,7 +107,7 @@ class LogSetup:
         """How much of the training data answers a question, and what to know before trusting it."""
         if self.store.train.num_transitions == 0:
             return Support("The store has no training episodes to look at.", ())
-        question = make_question(goals.query, self.usual)
+        question = Question(str(goals.query), goals.query)
         found = self._supporter.look(question, np.asarray(goals.reference)[None], None)
         seen = ask.Support(
             int(found.states),

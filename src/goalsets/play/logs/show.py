@@ -88,9 +88,7 @@ class LogShow:
     def ask(self) -> None:
         """Ask the present question along the episode."""
         policies = [checkpoint.policy for checkpoint in self.setup.checkpoints]
-        self.along = look_along(
-            self._episode, self.goals, policies, self.setup.usual, self.goal_step
-        )
+        self.along = look_along(self._episode, self.goals, policies, self.goal_step)
 
     def take_end(self) -> None:
         """Take the last state of this episode as the goal."""

@@ -30,9 +30,10 @@ def heading(setup: LogSetup) -> str:
     """Who is asked, and about what."""
     names = "<br>".join(escape(str(c)) for c in setup.checkpoints)
     return (
-        f"<div style='{_PAD};font-size:.85em;line-height:1.35'><b>{escape(setup.task.name)}</b>: "
+        f"<div style='{_PAD};font-size:.85em;line-height:1.35'>"
+        f"<h1 class='goalsets-heading'>{escape(setup.task.name)}</h1>"
         "recorded episodes, nothing is simulated<br>"
-        f"<span style='color:#6b7280'>{names}</span></div>"
+        f"<span style='color:#4b5563'>{names}</span></div>"
     )
 
 
@@ -46,7 +47,7 @@ def about_episode(show: LogShow) -> str:
     )
     if not show.setup.held_out:
         text += " No episode was held out: the policy has seen this one in training."
-    return f"<div style='{_PAD};font-size:.8em;color:#6b7280'>{escape(text)}</div>"
+    return f"<div style='{_PAD};font-size:.8em;color:#4b5563'>{escape(text)}</div>"
 
 
 def light(show: LogShow) -> str:
@@ -78,7 +79,7 @@ def terms(along: Along, layout: StateLayout, step: int, rate: float | None) -> s
         group = layout.by_name.get(term.name) or Group.loose(int(term.name[1:-1]))
         rows.append(_term_row(group, term, step, _TERMS[place % len(_TERMS)]))
     head = (
-        "<tr style='color:#6b7280;text-align:left'><th>requirement</th><th>now</th><th>within</th>"
+        "<tr style='color:#4b5563;text-align:left'><th>requirement</th><th>now</th><th>within</th>"
         "<th>in tolerances</th></tr>"
     )
     table = (
@@ -119,7 +120,7 @@ def _term_row(group: Group, term: Stands, step: int, colour: str) -> str:
         f"<td title='{escape(group.description)}'><span style='color:{colour}'>■</span> "
         f"{escape(term.name)}</td>"
         f"<td style='color:{ink};background:{ground};font-weight:600'>{'✓' if met else '✗'} "
-        f"{escape(now)}</td><td style='color:#6b7280'>{escape(within)}</td><td>{away}</td></tr>"
+        f"{escape(now)}</td><td style='color:#4b5563'>{escape(within)}</td><td>{away}</td></tr>"
     )
 
 
@@ -161,7 +162,10 @@ def actions(show: LogShow) -> str:
         off = [None if error is None else float(error[part]) for error in errors]
         reading = _reading(chart, off)
         charts.append(dataclasses.replace(chart, reading=reading).svg(setup.rate))
-    return f"<div data-actions='{width}' style='{_PAD}'>{legend(keys)}{''.join(charts)}</div>"
+    # In a panel that is wide enough, charts stand side by side.
+    look = f"{_PAD};display:flex;flex-wrap:wrap;column-gap:1em"
+    head = f"<div style='flex:1 0 100%'>{legend(keys)}</div>"
+    return f"<div data-actions='{width}' style='{look}'>{head}{''.join(charts)}</div>"
 
 
 def _reading(chart: Chart, errors: Sequence[float | None]) -> str:
@@ -197,9 +201,9 @@ def distances(show: LogShow) -> str:
     if STEPS in units:
         lines.insert(0, Line("the data took", along.left, LOGGED, dashed=True))
     keys = [(line.name, line.colour, line.dashed) for line in lines]
+    rate = setup.rate if units == [STEPS] else None
     reading = " · ".join(
-        f"<tspan fill='{line.colour}'>{escape(line.name)} "
-        f"{_said(float(line.values[show.step]), None if units != [STEPS] else setup.rate)}</tspan>"
+        f"<tspan fill='{line.colour}'>{escape(_said(line, show.step, rate))}</tspan>"
         for line in lines
     )
     chart = Chart(
@@ -217,8 +221,10 @@ def distances(show: LogShow) -> str:
     return f"<div data-distances='{len(told)}' style='{_PAD}'>{drawn}</div>"
 
 
-def _said(value: float, rate: float | None) -> str:
+def _said(line: Line, step: int, rate: float | None) -> str:
+    """What a curve of distances says at a step."""
+    value = float(line.values[step])
     if not np.isfinite(value):
-        return "never"
+        return f"{line.name}: no answer from here on"
     seconds = "" if rate is None else f" ({value / rate:.2g} s)"
-    return f"{value:.1f}".removesuffix(".0") + seconds
+    return f"{line.name} {f'{value:.1f}'.removesuffix('.0')}{seconds}"
