@@ -10,6 +10,9 @@ LOG := $(VENV)/install.log
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 PARALLEL := -n auto --maxprocesses 4 --dist loadgroup
 
+# What the quickstart needs; a variable, because a comma would part the arguments of a call.
+BASE := .[train,sim]
+
 # Into how many steps a target divides; the first two make the environment, where it is missing.
 STEPS = 3
 install: STEPS = 2
@@ -115,7 +118,7 @@ $(VENV)/.created:
 
 $(VENV)/.base: $(VENV)/.created pyproject.toml constraints.txt
 	@echo "[2/$(STEPS)] Installing goalsets and its dependencies, a minute or more"
-	$(call pip-install,.[train,sim])
+	$(call pip-install,$(BASE))
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.created pyproject.toml constraints.txt
@@ -126,4 +129,4 @@ $(VENV)/.dev: $(VENV)/.created pyproject.toml constraints.txt
 $(VENV)/.docs: $(VENV)/.created pyproject.toml constraints.txt
 	@echo "[2/$(STEPS)] Installing goalsets, its dependencies and what builds the site, a minute or more"
 	$(call pip-install,.[docs])
-	@touch $(VENV)/.base $@
+	@touch $@

@@ -1,9 +1,11 @@
 """What the documentation site needs beyond docs/: hooks of mkdocs.yml.
 
-The README is the first page. The pages link to files of the repository, which are not part of the
-site: those links are made to lead to the repository, and pictures among them are copied.
+The README is the first page. Notebooks become pages, with the outputs that they hold. The pages
+link to files of the repository, which are not part of the site: those links are made to lead to the
+repository, and pictures among them are copied.
 """
 
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -22,6 +24,9 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the README as the first page, and the pictures outside docs/ that pages show."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     files.append(File.generated(config, "index.md", content=readme))
+    for notebook in sorted((ROOT / "docs").glob("notebooks/*.ipynb")):
+        place = notebook.relative_to(ROOT / "docs").with_suffix(".md").as_posix()
+        files.append(File.generated(config, place, content=notebook_page(notebook)))
     texts = {"README.md": readme}
     for file in files.documentation_pages():
         if file.src_uri != "index.md":
@@ -34,6 +39,28 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
                 if files.get_file_from_path(target) is None:
                     files.append(picture)
     return files
+
+
+def notebook_page(path: Path) -> str:
+    """A notebook as a page: its texts, its code, and what that showed."""
+    parts: list[str] = []
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        commands = source.startswith("!")
+        shown = re.sub(r"^!", "$ ", source, flags=re.MULTILINE) if commands else source
+        parts.append(f"```{'console' if commands else 'python'}\n{shown}\n```")
+        for output in cell["outputs"]:
+            if output["output_type"] == "stream":
+                parts.append(f"```text\n{''.join(output['text']).rstrip()}\n```")
+            elif "image/png" in output["data"]:
+                picture = output["data"]["image/png"]
+                parts.append(
+                    f'<img alt="what the cell shows" src="data:image/png;base64,{picture}">'
+                )
+    return "\n\n".join(parts) + "\n"
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, **_: object) -> str:
@@ -57,7 +84,7 @@ def _link(link: str, home: str, page: str, config: MkDocsConfig) -> str:
     if target == "README.md":
         inside = "index.md"
     elif target.startswith("docs/") and (ROOT / target).is_file():
-        inside = target.removeprefix("docs/")
+        inside = re.sub(r"\.ipynb$", ".md", target.removeprefix("docs/"))
     elif target.endswith(PICTURES):
         inside = target
     elif (ROOT / target).exists():
