@@ -13,7 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from benchmarks.line import Line
 
 PARTS = ("queries", "tabletop", "store", "arrivals", "collect", "learners", "rollout")
-PARTS += ("precision", "plan", "prices", "sweep", "export", "serve", "play")
+PARTS += ("precision", "plan", "prices", "sweep", "export", "files", "serve", "play")
 
 
 def main(names: list[str]) -> int:
