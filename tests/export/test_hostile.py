@@ -143,7 +143,7 @@ def no_metadata(model: onnx.ModelProto) -> None:
         (more_outputs, "outputs action and perhaps distance, got"),
         (no_layout, "its layout and its card must be JSON objects"),
         (wrong_layout, "index 99 is out of bounds"),
-        (deep_layout, "is no exported policy"),
+        (deep_layout, "is nested more than 64 deep"),
         (no_metadata, "it was not written by 'goalsets export' (format None"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
