@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -24,17 +25,22 @@ def lines() -> Iterator[Line]:
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as place, one_core():
         run = Run.open(untrained(Path(place), learner="gciql"))
-        path = run.checkpoint if run.checkpoint.exists() else run.weights(run.steps[-1])
-        step = None if run.checkpoint.exists() else run.steps[-1]
-        data = path.read_bytes()
-        start = data.index(MARK)
-        text = data[start : start + len(OPEN_SEAL)].decode("ascii")
-        # By turns, so that what the machine does besides falls on both.
-        loading, checking = _milliseconds(
-            lambda: run.load(step), lambda: check_seal(data, text, path)
-        )
-    yield Line(f"loading a policy of {len(data) / 1e6:.1f} MB, with its digest", loading, "ms")
-    yield Line("  of it for the digest", 100 * checking / loading, "%", 5.0, at_most=True)
+        kept = run.steps[-1]
+        for what, step, path, target in (
+            ("kept weights", kept, run.weights(kept), 5.0),
+            ("a checkpoint", None, run.checkpoint, None),
+        ):
+            data = path.read_bytes()
+            start = data.index(MARK)
+            text = data[start : start + len(OPEN_SEAL)].decode("ascii")
+            # By turns, so that what the machine does besides falls on both.
+            loading, checking = _milliseconds(
+                functools.partial(run.load, step),
+                functools.partial(check_seal, data, text, path),
+            )
+            yield Line(f"loading {what} of {len(data) / 1e6:.1f} MB", loading, "ms")
+            share = 100 * checking / loading
+            yield Line("  of it for the digest", share, "%", target, at_most=True)
 
 
 def _milliseconds(*calls: Callable[[], object]) -> list[float]:
