@@ -13,7 +13,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from benchmarks.line import Line
 
 PARTS = ("queries", "tabletop", "store", "arrivals", "collect", "learners", "rollout")
-PARTS += ("precision", "plan", "prices", "sweep", "export", "serve", "storm", "play")
+PARTS += ("precision", "plan", "prices", "sweep", "export", "files", "serve", "storm", "play")
 
 
 def main(names: list[str]) -> int:

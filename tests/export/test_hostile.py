@@ -143,7 +143,7 @@ def no_metadata(model: onnx.ModelProto) -> None:
         (more_outputs, "outputs action and perhaps distance, got"),
         (no_layout, "its layout and its card must be JSON objects"),
         (wrong_layout, "index 99 is out of bounds"),
-        (deep_layout, "is no exported policy"),
+        (deep_layout, "is nested more than 64 deep"),
         (no_metadata, "it was not written by 'goalsets export' (format None"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -261,3 +261,64 @@ def test_the_runtime_needs_no_torch(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", BLOCKED, *map(str, arguments)], check=True)
     expected = small_run().load()[0].act(STATES, STATES[0], "cube_pos & eff_yaw")
     np.testing.assert_allclose(np.load(tmp_path / "actions.npy"), expected, atol=1e-5)
+
+
+def _more(model: onnx.ModelProto, kind: str, *inputs: str, **constants: np.ndarray) -> None:
+    """Add an operation between the last one and the action."""
+    model.graph.initializer.extend(numpy_helper.from_array(v, n) for n, v in constants.items())
+    last = next(node for node in model.graph.node if "action" in node.output)
+    last.output[list(last.output).index("action")] = "nearly"
+    model.graph.node.append(helper.make_node(kind, inputs, ["more"]))
+    model.graph.node.append(helper.make_node("Identity", ["nearly"], ["action"]))
+
+
+def expand_without_end(model: onnx.ModelProto) -> None:
+    _more(model, "Expand", "nearly", "wide", wide=np.array([1_250_000_000, 1], np.int64))
+
+
+def multiply_without_end(model: onnx.ModelProto) -> None:
+    tall, wide = np.ones((50_000, 1), np.float32), np.ones((1, 50_000), np.float32)
+    _more(model, "MatMul", "tall", "wide", tall=tall, wide=wide)
+
+
+def tile_by_what_is_computed(model: onnx.ModelProto) -> None:
+    model.graph.node.insert(0, helper.make_node("ArgMax", ["observation"], ["times"], keepdims=0))
+    _more(model, "Tile", "nearly", "times")
+
+
+def a_long_chain(model: onnx.ModelProto) -> None:
+    """A thousand products, each of which is allowed by itself."""
+    square = np.ones((1000, 1000), np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(square, "p0"))
+    for number in range(1000):
+        names = [f"p{number}", "p0"], [f"p{number + 1}"]
+        model.graph.node.append(helper.make_node("MatMul", *names))
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (expand_without_end, r"\(Expand\): for one observation it makes \d,\d{3},000,000 numbers"),
+        (multiply_without_end, r"\(MatMul\): for one observation it makes 2,500,000,000 numbers"),
+        (tile_by_what_is_computed, "the size of its result depends on what is computed"),
+        (a_long_chain, "multiplications; a policy may make"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_work_without_end_is_refused_before_it_begins(change, message, tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match=message):
+        read_model_file(changed(tmp_path, change))
+
+
+@pytest.mark.full
+def test_a_flipped_bit_is_an_error(tmp_path: Path) -> None:
+    """Of weights, too, which nothing but the digest can tell."""
+    whole = exported().path.read_bytes()
+    path = tmp_path / "flipped.onnx"
+    for place in np.random.default_rng(0).integers(len(whole), size=300):
+        data = bytearray(whole)
+        data[place] ^= 1 << int(place) % 8
+        path.write_bytes(data)
+        with pytest.raises(ModelFileError, match=r"flipped\.onnx"):
+            read_model_file(path)

@@ -120,4 +120,4 @@ def forge(data: bytes) -> bytes:
         plain.pop("digest", None)
         return json.dumps({**plain, "digest": _digest(plain)}).encode()
     place = data.rfind(MARK) + len(MARK)
-    return seal(data[:place] + b"0" * 8 + data[place + 8 :]) if place >= len(MARK) else data
+    return seal(data[:place] + b"0" * 32 + data[place + 32 :]) if place >= len(MARK) else data

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from goalsets.core import GoalsetsError, StateLayout, door, layout_from_dict
-from goalsets.runtime.shapes import Operation, Value, WorkError
+from goalsets.core.errors import FileError
+from goalsets.runtime.graph import Operation, Value, WorkError
 from goalsets.runtime.wire import (
     WireError,
     read_fields,
@@ -78,10 +79,6 @@ class ModelFileError(GoalsetsError):
     """A file that is no exported policy, or that asks for more than one needs."""
 
 
-class SealError(ModelFileError):
-    """An exported policy whose content is not what was written."""
-
-
 @dataclass(frozen=True)
 class _Node(Operation):
     data: memoryview = field(kw_only=True)
@@ -136,10 +133,10 @@ def understand(data: bytes, path: Path) -> ModelFile:
         raise ModelFileError(f"{path} is no exported policy: {error}.") from None
     except WorkError as error:
         raise ModelFileError(f"{path} cannot be run: {error}") from None
-    except SealError:
-        raise
     except ModelFileError as error:
         raise ModelFileError(f"{path} is refused: {error}") from None
+    except FileError as error:  # damaged: it names the file itself
+        raise ModelFileError(str(error)) from None
     except GoalsetsError as error:  # the layout contradicts itself
         raise ModelFileError(f"{path} is no exported policy: {error}") from None
 
@@ -172,9 +169,9 @@ def _understand(data: bytes, path: Path) -> ModelFile:
     missing = [key for key in (LAYOUT_KEY, CARD_KEY) if key not in metadata]
     if missing:
         raise ModelFileError(f"it has no {missing[0]!r}: it was cut short, or is another's.")
-    door.check_seal(data, metadata.get(DIGEST_KEY), path, kind=SealError)
-    layout = door.parse_json(metadata[LAYOUT_KEY], "its layout")
-    card = door.parse_json(metadata[CARD_KEY], "its card")
+    door.check_seal(data, metadata.get(DIGEST_KEY), path)
+    layout = door.parse_json(metadata[LAYOUT_KEY], f"the layout in {path}")
+    card = door.parse_json(metadata[CARD_KEY], f"the card in {path}")
     if not isinstance(layout, dict) or not isinstance(card, dict):
         raise ModelFileError("its layout and its card must be JSON objects.")
     nodes = tuple(_checked_node(value) for name, value in graph if name == "node")

@@ -5,50 +5,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
-from numpy.typing import NDArray
+from goalsets.runtime.graph import Inputs, Operation, Shape, Value, WorkError, given
 
-Shape = tuple[int, ...]
-
-
-class WorkError(ValueError):
-    """An operation whose work is too much, or cannot be told."""
-
-
-@dataclass(frozen=True)
-class Value:
-    """What is known of a tensor: its shape, and its numbers where they may become a shape."""
-
-    shape: Shape
-    numbers: NDArray[Any] | None = None
-
-    @property
-    def size(self) -> int:
-        """How many numbers it has."""
-        return math.prod(self.shape)
-
-
-@dataclass(frozen=True)
-class Operation:
-    """An operation of a graph."""
-
-    kind: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    attributes: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-Inputs = Sequence["Value | None"]
 Rule = Callable[[Operation, Inputs], "list[Shape]"]
-
-
-def given(value: Value | None) -> Value:
-    """An input that cannot be left out."""
-    if value is None:
-        raise WorkError("an input is missing")
-    return value
 
 
 def _numbers(value: Value | None) -> list[int]:

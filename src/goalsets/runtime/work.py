@@ -15,18 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from goalsets.runtime.shapes import (
-    RULES,
-    Inputs,
-    Operation,
-    Shape,
-    Value,
-    WorkError,
-    broadcast,
-    count_products,
-    given,
-    part_of,
-)
+from goalsets.runtime.graph import Inputs, Operation, Shape, Value, WorkError, given
+from goalsets.runtime.shapes import RULES, broadcast, count_products, part_of
 
 MOST_NUMBERS = 1 << 26
 """In one tensor, for one observation: a layer of 8,192 times 8,192."""

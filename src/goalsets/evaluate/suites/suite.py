@@ -101,6 +101,8 @@ class Suite:
                 f"{found}. Build it again, or get the file again."
             )
         suite: Suite = door.fit(plain, cls, f"{path} is damaged", kind=SuiteError)
+        # As the file has it: a whole number among floats reads as a float, and prints otherwise.
+        vars(suite)["digest"] = found
         for number, episode in enumerate(suite.episodes):
             if episode.predicate not in suite.questions:
                 raise SuiteError(
