@@ -34,9 +34,9 @@ def lines() -> Iterator[Line]:
     yield Line(f"{what}, p99", 1e3 * found["p99"], "ms")
     yield Line("  requests a second", found["rate"], "1/s")
     yield Line("  attacks meanwhile", found["attacks"], "")
-    yield Line(
-        "  not answered", REQUESTS - found["answered"] + found["errors"], "", 0, at_most=True
-    )
+    yield Line("  requests", found["answered"], "", REQUESTS)
+    yield Line("  refused", found["errors"], "", 0, at_most=True)
+    yield Line("  clients that were cut", sum(found["trouble"].values()), "", 0, at_most=True)
     yield Line("  memory grown", grown, "MiB", 16.0, at_most=True)
 
 
