@@ -105,7 +105,7 @@ class Chart:
         said = escape(f"{self.title}. {self.reading}", quote=True)
         return (
             f"<svg role='img' aria-label='{said}' viewBox='0 0 {WIDTH} {full}' "
-            "style='display:block;width:100%;height:auto;flex:1 1 380px;max-width:620px' "
+            "style='display:block;width:100%;height:auto;flex:1 1 380px;max-width:450px' "
             "font-family='system-ui,sans-serif' font-size='11'>" + "".join(parts) + "</svg>"
         )
 
