@@ -56,7 +56,11 @@ def test_an_upgrade_that_cannot_be_is_answered_at_once(
         assert opened.recv(2**16).startswith(f"HTTP/1.1 {status} ".encode())
 
 
-@pytest.mark.parametrize("filler", [frame(0, fin=False), frame(9), frame(10, b"1234")])
+@pytest.mark.parametrize(
+    "filler",
+    [frame(0, fin=False), frame(9), frame(10, b"1234")],
+    ids=["fragments", "pings", "pongs"],  # a frame is masked at random, and no name
+)
 def test_frames_without_a_message_end_a_session(alive: Server, filler: bytes) -> None:
     """A hundred thousand empty fragments, pings or pongs."""
     with connection(alive) as opened:
