@@ -192,11 +192,14 @@ def test_nearest_neighbours_are_those_of_a_plain_search() -> None:
 
 def test_what_still_is_depends_on_what_actions_are() -> None:
     rng = np.random.default_rng(0)
-    jumps = rng.normal(size=400)
-    slow = 10 + np.cumsum(rng.normal(scale=0.1, size=400))
-    for actions, still in ((jumps, "zero"), (slow, "repeat")):
-        states = np.zeros((401, 2), np.float32)
-        data = Trajectories.from_episodes([Episode(states, actions[:, None].astype(np.float32))])
+    speeds = np.repeat(rng.normal(size=40), 10) * np.tile(np.linspace(1, 0, 10), 40)
+    places = 10 + np.cumsum(rng.normal(scale=0.1, size=400))
+    # Speeds change slowly, too: the last one again is near the data, and moves the robot on.
+    driven = np.concatenate([[0.0], np.cumsum(speeds)])
+    followed = np.concatenate([[10.0], places])
+    for actions, states, still in ((speeds, driven, "zero"), (places, followed, "repeat")):
+        episode = Episode(states[:, None].astype(np.float32), actions[:, None].astype(np.float32))
+        data = Trajectories.from_episodes([episode])
         assert what_still_is(data, Normaliser.fit(data), rng) == still
 
 

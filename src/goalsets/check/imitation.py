@@ -39,7 +39,9 @@ STILLS: tuple[Still, ...] = ("zero", "repeat")
 _LITTLE = 0.05
 """What looking up gives at least counts as such a share of the mean action's error."""
 _SAMPLE = 20_000
-"""Transitions that tell what holding still is."""
+"""Transitions that tell what holding still is, …"""
+_STILLEST = 0.1
+"""… by this share of them, in which the state changed least."""
 
 
 @dataclass(frozen=True)
@@ -184,13 +186,16 @@ class Imitator:
 
 
 def what_still_is(data: Trajectories, normaliser: Normaliser, rng: np.random.Generator) -> Still:
-    """Tell from the data which kind of holding still is harder to beat.
+    """Tell from the data what holds the robot still.
 
-    Where actions are velocities or differences, a robot stands still with zero; where they are
-    places to go to, with the last action again. A log does not say which it is. So the one that is
-    nearer to what the data did is taken: a policy that beats it beats the other, too.
+    Where actions are velocities or differences, it is zero; where they are places to go to, it is
+    the last action again. A log does not say which it is, but it shows: where the state hardly
+    changed, the action was near the one or near the other.
     """
     rows, _ = data.draw_transitions(_SAMPLE, rng)
+    steps = (data.observations[rows + 1] - data.observations[rows]) / normaliser.state_std
+    moved = np.linalg.norm(steps, axis=1)
+    rows = rows[moved <= np.quantile(moved, _STILLEST)]
     taken, scale = data.taken_actions(rows), normaliser.action_std
     apart = {
         still: float((np.abs(still_actions(data, rows, still) - taken) / scale).mean())
