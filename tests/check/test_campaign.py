@@ -43,7 +43,7 @@ def test_records_count_where_the_weights_were_kept(tmp_path: Path) -> None:
         {**official, "step": 2},
         {**official, "step": 1},  # whose weights are gone
         {**official, "step": 2, "plan": True, "success": 1.0},  # by a chain
-        {"kind": "suite", "step": 2, "by_predicate": asked},
+        {"kind": "suite", "step": 2, "digest": "abc", "by_predicate": asked},
     ):
         run.add_evaluation(record)
     found = evaluated(run)

@@ -19,7 +19,7 @@ from websockets.http11 import Request, Response
 from websockets.sync.client import connect
 
 from goalsets.core import GoalsetsError
-from goalsets.play.app import Playground
+from goalsets.play.app import Playground, Simulators
 from goalsets.play.door import MOST_BYTES, Door
 from goalsets.play.setup import Setup
 
@@ -81,7 +81,7 @@ def test_elsewhere_a_token_is_needed() -> None:
 
 @pytest.fixture(scope="module")
 def served(setup: Setup) -> Iterator[Playground]:
-    playground = Playground(setup, port=0, token=TOKEN)
+    playground = Playground(Simulators(setup), port=0, token=TOKEN)
     yield playground
     playground.close()
 

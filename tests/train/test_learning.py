@@ -22,8 +22,9 @@ def trained(learner: str, scheme: str) -> Trained:
 
 
 def _marks(learner: str) -> list[pytest.MarkDecorator]:
-    # HIQL trains two levels, and takes the longest: a minute that every change need not wait for.
-    return [pytest.mark.xdist_group(learner)] + [pytest.mark.slow] * (learner == "hiql")
+    # The others take most of a minute each, which every change need not wait for.
+    often = ("gcbc", "gcivl", "gcdl", "chunkbc")
+    return [pytest.mark.xdist_group(learner)] + [pytest.mark.slow] * (learner not in often)
 
 
 @pytest.mark.parametrize("learner", [pytest.param(n, marks=_marks(n)) for n in LEARNERS])

@@ -139,8 +139,12 @@ def _suite(value: Any, base: Path) -> SuiteChoice:  # noqa: ANN401 - as above
         chosen = dataclasses.replace(chosen, schemes=_axis(schemes, "schemes of suites", str))
     if chosen.description == "shipped":
         return chosen
-    path = (base / chosen.description).resolve()
-    if not path.is_file():
+    try:
+        path = (base / chosen.description).resolve()
+        known = path.is_file()
+    except (OSError, RuntimeError, ValueError) as error:  # a name that no file can have
+        raise SweepError(f"'suites' names {chosen.description!r}: {error}.") from None
+    if not known:
         raise SweepError(f"'suites' names {str(path)!r}, which is no file; or say 'shipped'.")
     return dataclasses.replace(chosen, description=str(path))
 

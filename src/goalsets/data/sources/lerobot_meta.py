@@ -57,7 +57,13 @@ def read_meta(root: Path) -> Meta:
         info.get("data_path", "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet")
     )
     lengths, places = _read_episodes(root)
-    files = sorted(root.glob(re.sub(r"\{[^}]*\}", "*", template)), key=lambda p: natural(str(p)))
+    pattern = re.sub(r"\{[^}]*\}", "*", template)
+    try:
+        files = sorted(root.glob(pattern), key=lambda p: natural(str(p)))
+    except (ValueError, NotImplementedError, RecursionError, OSError) as error:
+        raise SourceError(
+            f"{root}/meta/info.json: 'data_path' is no pattern of files: {error}"
+        ) from None
     for index, (chunk, number) in places.items():
         try:
             path = root / template.format(chunk_index=chunk, file_index=number)
