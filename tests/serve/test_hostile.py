@@ -174,7 +174,11 @@ def test_openapi_description(server: Server) -> None:
             | operation.as_strategy(schemathesis.GenerationMode.NEGATIVE)
         )
         def fuzz(case) -> None:
-            response = case.call_and_validate(checks=checks, timeout=10)
+            response = case.call(timeout=10)
+            # 413 is a refusal, too: what is too long is not read. schemathesis does not count it.
+            refused = response.status_code == 413
+            held = [c for c in checks if not (refused and c is negative_data_rejection)]
+            case.validate_response(response, checks=held)
             asked.append(response.status_code)
 
         fuzz()
