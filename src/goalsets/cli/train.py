@@ -171,9 +171,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     # Alongside, training goes on in the other half of the cores.
     workers = cores if evaluate == "afterwards" else max(1, cores // 2)
     screen = TrainingScreen(
-        Console(stderr=True),
-        evaluate,
-        lambda run: Alongside(run, looking.episodes, workers),
+        Console(stderr=True), evaluate, lambda run: Alongside(run, looking.episodes, workers)
     )
     with screen:
         try:
