@@ -1,1 +1,1 @@
-"""Measurements of what the project promises, each line beside its target: `make bench`."""
+"""Measurements of what the project promises, each beside its target: `make bench`."""

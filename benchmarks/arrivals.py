@@ -1,4 +1,4 @@
-"""Since when a million states have been at their goals, and drawing batches by it, on one core."""
+"""Compute the arrivals of a million states, and draw batches with them, on one core."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _offsets() -> np.ndarray:
 
 
 def states(episodes: int) -> np.ndarray:
-    """A robot that is always under way, and things that lie still but for where it moves them."""
+    """A robot that always moves, and objects that rest unless it moves them."""
     rng = np.random.default_rng(0)
     found = np.empty((episodes, LENGTH, LAYOUT.dim), np.float32)
     for group in LAYOUT.groups:

@@ -1,10 +1,9 @@
-"""What we write by hand beside what a library does: `python -m benchmarks.by_hand [PART ...]`.
+"""Compare our own code with a library's: `python -m benchmarks.by_hand [PART ...]`.
 
-The tree of the commit before a change and the one after it each get a process. They take turns at
-the same work on the same core, and count the processor's time, so that whatever else the machine
-does falls on both or on neither; a figure is the median over the turns of one time by the other.
-What we keep is measured beside what could be there instead. The design note "Less by hand" has the
-figures.
+The source before a change and the source after it each run in a process. They take turns at the
+same work on the same core, and measure processor time, so that other load affects both alike. A
+figure is the median, over the turns, of the ratio of the two times. Code that we keep is compared
+with its alternative. The figures are in the design note "Less by hand".
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ CHANGES = {
     "exports": ("5ffc53e", "this tree"),
     "counting": ("5ffc53e", "this tree"),
 }
-"""By part, the last commit that did it by hand, and trees that do not."""
+"""For each part, the last commit with our own code, and later sources without it."""
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 256
 
@@ -84,7 +83,7 @@ def _sides(*trees: Path) -> Iterator[list[Side]]:
 
 
 def _tree(commit: str, place: Path) -> Path:
-    """The source and the benchmarks of a commit; ours are where they are."""
+    """The source and the benchmarks of a commit."""
     if commit == "this tree":
         return ROOT
     (place / commit).mkdir()
@@ -102,7 +101,7 @@ def _steps(*trees: Path) -> Iterator[str]:
 
 
 def _fresh(trees: tuple[Path, ...], *words: object) -> list[float]:
-    """In new processes, again and again: where memory happens to lie makes some faster."""
+    """Repeat in new processes, because the placement of memory makes some faster."""
     ratios = list[float]()
     for _ in range(3):
         with _sides(*trees) as (before, after):
@@ -171,7 +170,7 @@ def _kept() -> Iterator[str]:
     yield _beside("one output of two networks: batched product by dot product", product, dot)
     phi, psi = torch.randn(2, 2, 8192, WIDTH)
     ours, plain = _contrasts(phi, psi)
-    # Before anything large was computed, for the peak only rises; so ours comes first.
+    # Ours comes first, before anything large was computed, because the peak only rises.
     peaks = [peak_kib()]
     for act in (ours, plain):
         act()
@@ -189,7 +188,7 @@ def _contrasts(phi: torch.Tensor, psi: torch.Tensor) -> list[Callable[[], object
 
 
 def plain_contrast(phi: torch.Tensor, psi: torch.Tensor) -> torch.Tensor:
-    """CRL's loss as one would write it, left to autograd."""
+    """CRL's loss in plain operations, differentiated by autograd."""
     scores = torch.bmm(phi, psi.mT) / phi.shape[-1] ** 0.5
     positives = scores.diagonal(dim1=-2, dim2=-1)
     return (F.softplus(scores).sum() - positives.sum()) / scores.numel()

@@ -1,6 +1,6 @@
-"""One side of `benchmarks.by_hand`: answers questions, a line of JSON each, with its tree's code.
+"""One side of `benchmarks.by_hand`: answers requests, one line of JSON each, with its own source.
 
-It runs with the code of an earlier commit, too, so it may use only what both have.
+It also runs with the source of an earlier commit, so it may use only what both have.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def step(learner: str, batch: int) -> float:
 
 
 def faults(learner: str) -> tuple[float, float]:
-    """Page faults of a step, and the share of its time that the system takes."""
+    """Page faults of a step, and the share of its time in the system."""
     trainer, count = make_trainer(learner, 1024), 10
     trainer.step()
     before = resource.getrusage(resource.RUSAGE_SELF)
@@ -110,12 +110,12 @@ def make_policy() -> Any:
 
 
 def typical(call: Callable[[int], object]) -> float:
-    """The time of a call, of many that were timed together: the clock is a call itself."""
+    """The time of a call, from many calls timed together, because the clock takes time, too."""
     return seconds(lambda: [call(row) for row in range(len(states))]) / len(states)
 
 
 def seconds(act: Callable[[], object]) -> float:
-    """The processor's time: on a machine that others use, the wall's would be theirs, too."""
+    """Processor time, because wall-clock time would include the load of other processes."""
     start = time.process_time()
     act()
     return time.process_time() - start

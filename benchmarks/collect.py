@@ -1,9 +1,9 @@
-"""Collecting data against the bare environment, on every core at once.
+"""Data collection compared with the bare environment, on every core at once.
 
-Each process takes turns: it collects an episode as a collection's worker does, oracle and noise
-included, then replays the same actions from the same start in a plain OGBench environment. Turns
-of a second or two see the same machine, whatever else it does. What a whole collection adds to its
-workers' loops (processes, files) shows in the last line: its rate end to end beside theirs.
+Each process takes turns: it collects an episode like a worker of a collection, with oracle and
+noise, and then replays the same actions from the same start in a plain OGBench environment. Turns
+last a second or two, so that other load affects both alike. The last line compares a whole
+collection, with processes and files, with the loops of its workers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from goalsets.collect import collect, recipe_for
 TASKS = (
     "cube-single-noisy-v0",
     "cube-double-play-v0",
-    "scene-play-v0",  # redoes episodes that lose sight of the cube, and those count against us
+    "scene-play-v0",  # repeats episodes that lose the cube, which makes our rate lower
     "pointmaze-medium-navigate-v0",
 )
 SECONDS = 30.0
@@ -113,6 +113,6 @@ class _Clock:
         """Nothing to note."""
 
     def rate(self) -> float:
-        """Steps a second between the first and the last but one: without start and ragged end."""
+        """Steps a second from the first episode to the last but one, without start and end."""
         inner = self.events[: len(self.events) - 1]
         return sum(steps for _, steps in inner[1:]) / (inner[-1][0] - inner[0][0])

@@ -1,4 +1,4 @@
-"""Training from a large store that stays on disk, beside training from a copy in memory."""
+"""Training from a large store on disk, compared with training from a copy in memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _in_own_process(path: Path, kind: str) -> dict[str, float]:
 
 
 def make_trainer(path: Path, place: DataPlace, run: Path) -> Trainer:
-    """As `goalsets train` does, with all that it reads of the data before the first step."""
+    """A trainer as in `goalsets train`, with all that it reads before the first step."""
     store = Store.open(path, mapped=True)
     store.verify()
     config = TrainConfig(TASK, batch_size=BATCH)
@@ -49,7 +49,7 @@ def make_trainer(path: Path, place: DataPlace, run: Path) -> Trainer:
 
 
 def speed(path: Path, runs: Path) -> dict[str, float]:
-    """Steps by turns, so that both see the same machine."""
+    """Steps in turns, so that other load affects both alike."""
     memory, disk = (make_trainer(path, place, runs / place) for place in ("memory", "disk"))
     for _ in range(5):
         memory.step(), disk.step()
@@ -59,7 +59,7 @@ def speed(path: Path, runs: Path) -> dict[str, float]:
 
 
 def resident(path: Path, runs: Path) -> dict[str, float]:
-    """The peak of a training from beginning to end, of which most steps only draw."""
+    """The peak memory of a whole training; most of its steps only draw a batch."""
     trainer = make_trainer(path, "disk", runs / "disk")
     trainer.run(until=50)
     for _ in range(trainer.sampler.source.data.num_transitions // BATCH // 4):

@@ -39,7 +39,7 @@ def lines() -> Iterator[Line]:
         exported, original = load(done.path), run.load()[0]
         states = np.random.default_rng(0).standard_normal((CALLS, 28), dtype=np.float32)
         with one_core():
-            # By turns, so that what the machine does besides falls on all of them.
+            # In turns, so that other load affects all of them alike.
             acting, telling, torch_acting = _microseconds(
                 lambda row: exported.act(states[row], states[0], QUERY),
                 lambda row: exported.distance(states[row], states[0], QUERY),
@@ -57,7 +57,7 @@ def _microseconds(*calls: Callable[[int], object]) -> list[float]:
     times: list[list[float]] = [[] for _ in calls]
     for start in range(0, CALLS, 100):
         for call, seen in zip(calls, times, strict=True):
-            call(start)  # the first after the others finds their data in the caches
+            call(start)  # not timed: it finds the caches filled by the other calls
             for row in range(start, start + 100):
                 before = time.perf_counter()
                 call(row)

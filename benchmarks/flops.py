@@ -1,4 +1,4 @@
-"""Counting the multiplications of a step, and what the machine can do of them at most."""
+"""Count the multiplications of a step, and measure the peak rate of the machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 _PRODUCTS = {"mm": 0, "bmm": 0, "addmm": 1, "addmm_": 1, "baddbmm": 1}
-"""Where the left factor stands among the tensors of each product."""
+"""The position of the left factor among the tensors of each product."""
 
 
 class CountFlops(TorchDispatchMode):
@@ -47,7 +47,7 @@ class Product:
         self._rates: list[float] = []
 
     def measure(self, times: int = 10) -> None:
-        """Take a few more times, so that they lie between the steps they are compared with."""
+        """Time a few more products, in between the steps that they are compared with."""
         for _ in range(times):
             start = time.perf_counter()
             for _ in range(5):
@@ -57,5 +57,5 @@ class Product:
 
     @property
     def peak(self) -> float:
-        """Operations a second: the median, as for the steps beside it."""
+        """Operations a second: the median, as for the steps."""
         return median(self._rates)

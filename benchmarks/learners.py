@@ -1,7 +1,7 @@
-"""Gradient steps: how fast, how near to what the machine can do, and beside the released code.
+"""Gradient steps: their speed, compared with the machine's peak and with the released code.
 
 The released code is not part of goalsets. With a checkout of `cvg25/gs_her` in GOALSETS_RELEASED,
-its steps are timed by turns with ours, on the same data and threads.
+its steps and ours are timed in turns, on the same data and threads.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def lines() -> Iterator[Line]:
 
 
 def make_trainer(name: str, batch_size: int, inputs: str = "plain") -> Trainer:
-    """A learner on random trajectories: for time, what the numbers are is all the same."""
+    """A learner on random trajectories; the time does not depend on the numbers."""
     config = TrainConfig(TASK.name, learner=name, batch_size=batch_size, inputs=inputs)
     data = random_data()
     frame = Frame(TASK.layout, unit_normaliser(), TASK.relabel_horizon, Bounds.plus_minus_one(5))
@@ -114,7 +114,7 @@ def _sampling() -> Iterator[Line]:
 
 
 def _memory(name: str, whose: str) -> Line:
-    """The peak of a process that takes three steps of 8192, over what it had before them."""
+    """The growth of the peak memory of a process by three steps of 8192."""
     command = [sys.executable, "-m", "benchmarks.peak_memory", whose, name, "8192"]
     answer = subprocess.run(command, capture_output=True, text=True, check=True)
     gib = json.loads(answer.stdout)["gib"]

@@ -1,4 +1,4 @@
-"""One line of the table, and how a rate is measured."""
+"""One line of the table, and the measurement of a rate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Line:
-    """A measured figure and what it should be."""
+    """A measured figure and its target."""
 
     what: str
     measured: float
@@ -23,7 +23,7 @@ class Line:
 
     @property
     def verdict(self) -> str:
-        """`ok`, `MISSED`, or nothing where there is no target."""
+        """`ok`, `MISSED`, or nothing without a target."""
         if self.target is None:
             return ""
         met = self.measured <= self.target if self.at_most else self.measured >= self.target
@@ -31,9 +31,9 @@ class Line:
 
 
 def rate(act: Callable[[], int], seconds: float = 1.0) -> float:
-    """Call `act`, which returns how much it did, for a while: the median amount a second.
+    """Call `act`, which returns how much it did, for some seconds; return the median rate.
 
-    The median over calls keeps out what the machine did besides.
+    The median over calls is robust to other load.
     """
     act()
     rates: list[float] = []
@@ -47,7 +47,7 @@ def rate(act: Callable[[], int], seconds: float = 1.0) -> float:
 
 @contextlib.contextmanager
 def one_core() -> Iterator[None]:
-    """Keep this process on one core, where the system can do that."""
+    """Keep this process on one core, if the system can do that."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return

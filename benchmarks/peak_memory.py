@@ -1,4 +1,4 @@
-"""Print, as JSON, how far three steps raise the peak memory of a process of their own."""
+"""Print, as JSON, how much three steps raise the peak memory of this process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def main(whose: str, name: str, batch_size: int) -> None:
 
 
 def peak_kib() -> int:
-    """The peak of this process. Not `ru_maxrss`, which begins with that of the process before."""
+    """The peak of this process. `ru_maxrss` would start with the peak of its parent."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.split("VmHWM:")[1].split()[0])
 

@@ -1,7 +1,7 @@
-"""Chains of questions: making a plan, and following it beside acting alone.
+"""Chains of questions: the time to make a plan, and to follow it compared with acting alone.
 
-On the tabletop with two blocks, whose data is made in seconds. The plan is the one for a swap.
-Acting is that of GCBC with relational inputs, untrained: its weights do not change the time.
+The world is the tabletop with two blocks, whose data is made in seconds; the plan is for a swap.
+The policy is an untrained GCBC with relational inputs, because the time does not depend on weights.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def lines() -> Iterator[Line]:
     world = task.open()
     state, goal = world.start(SWAP, 0)
     goals = GoalSet(goal, task.query)
-    planner.plan(state, goals)  # what is worked out once for a question
+    planner.plan(state, goals)  # computes what is needed once for a question
     seconds: list[float] = []
     for _ in range(20):
         start = time.perf_counter()
@@ -50,7 +50,7 @@ def lines() -> Iterator[Line]:
     mask, states = task.query.mask, _robot_moves(state, planner)
     alone: list[float] = []
     chained: list[float] = []
-    for _ in range(30):  # by turns, so that both see the same machine
+    for _ in range(30):  # in turns, so that other load affects both alike
         memory = planned.reset()
         planned.act(state, goal, task.query, memory=memory)  # makes the plan
         alone.append(_time(policy, states, goal, mask, None))
@@ -68,7 +68,7 @@ def _policy(data: Trajectories) -> TrainedPolicy:
 
 
 def _robot_moves(state: np.ndarray, planner: Planner) -> np.ndarray:
-    """States in which only the robot moves, so that the plan stays: fewer than a step may take."""
+    """States in which only the robot moves, so that the plan stays; few enough for one step."""
     states = np.repeat(state[None], 60, 0)
     things = {column for part in planner.parts for column in part.columns.tolist()}
     robot = [column for column in range(len(state)) if column not in things]

@@ -1,7 +1,7 @@
-"""The playground as a browser sees it: simulation steps a second that arrive, and frames drawn.
+"""The playground in a browser: simulation steps shown a second, and frames drawn a second.
 
-`goalsets play` in a process of its own, and a headless Chromium on the same cores that draws in
-software, in a window of 900 × 600. Where there is no Chromium there is nothing to measure.
+`goalsets play` runs in its own process. A headless Chromium on the same cores draws in software, in
+a window of 900 × 600. Without Chromium, nothing is measured.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmarks.server import serving
 
 FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 SECONDS = 6.0
-"""At real time well short of the horizon of 200 steps, where the episode would end."""
+"""In real time, well before the episode would end at the horizon of 200 steps."""
 # Counts the animation frames in which something was drawn.
 COUNT = """
 window.drawn = 0; let tick = 0, last = -1;
@@ -34,7 +34,7 @@ def lines() -> Iterator[Line]:
     """Yield the lines."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
-        print("play: no Chromium is here to measure with; on Debian: apt install chromium")
+        print("play: not measured, because there is no Chromium; on Debian: apt install chromium")
         return
     from playwright.sync_api import sync_playwright
 
@@ -67,7 +67,7 @@ def watched(browser: Any, address: str) -> tuple[float, float]:
 
 
 def step(page: Any) -> int:
-    """The step that the light tells."""
+    """The step that the page shows."""
     found = re.search(r"step (\d+) ·", page.locator("[data-light]").first.inner_text())
     assert found is not None
     return int(found[1])

@@ -1,4 +1,4 @@
-"""What training in bfloat16 saves: a step of each learner beside the same step in float32."""
+"""Training in bfloat16: a step of each learner, compared with the same step in float32."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEPS = 15
 
 
 def lines() -> Iterator[Line]:
-    """Yield the lines; one that informs where the machine has no bfloat16."""
+    """Yield the lines; without a target if the machine has no bfloat16."""
     torch.set_num_threads(1)
     try:
         check_precision("bfloat16", "cpu")
@@ -30,7 +30,7 @@ def lines() -> Iterator[Line]:
     for name in LEARNERS:
         trainer = make_trainer(name, BATCH, inputs="relational")
         taken: dict[torch.dtype | None, list[float]] = {None: [], torch.bfloat16: []}
-        for _ in range(STEPS):  # by turns: the machine may be busy for a while
+        for _ in range(STEPS):  # in turns, so that other load affects both alike
             for dtype, seconds in taken.items():
                 compute_in(trainer.learner, dtype)
                 start = time.perf_counter()

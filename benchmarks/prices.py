@@ -1,7 +1,7 @@
-"""Prices of moves: what the data took, or what a learner predicts, beside what held-out moves took.
+"""Prices of moves, by the data or by a learner, compared with the steps of held-out moves.
 
-On the tabletop with two blocks. A price is made where a plan makes it: in the state in which the
-move before was over, for a move of one block to where it then went.
+The world is the tabletop with two blocks. As in a plan, a price is computed in the state at the end
+of the previous move, for the move of one block that followed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def lines() -> Iterator[Line]:
 def held_out_moves(
     planner: Planner, data: Trajectories
 ) -> tuple[Floats, Floats, Floats, list[int]]:
-    """Moves of one part: steps `[N]`, states `[N, D]` before and after, and which part it was."""
+    """Moves of one part: steps `[N]`, states `[N, D]` before and after, and the part's number."""
     found: list[tuple[float, Floats, Floats, int]] = []
     for first, last in zip(data.offsets[:-1], data.offsets[1:], strict=True):
         states = np.asarray(data.observations[first:last], np.float32)

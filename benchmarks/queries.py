@@ -21,7 +21,7 @@ def lines() -> Iterator[Line]:
     distributions = {name: make() for name, make in QUERY_DISTRIBUTIONS.items()}
     distributions["mixture"] = Mixture([(Blockwise(), 1.0), (Semantic(), 1.0)])
     with one_core():
-        for distribution in distributions.values():  # the first large arrays are dear to get
+        for distribution in distributions.values():  # warm up: the first large arrays are slow
             distribution.sample(layout, BATCH, rng)
         for name, distribution in distributions.items():
             drawn = rate(lambda d=distribution: len(d.sample(layout, BATCH, rng)))

@@ -1,4 +1,4 @@
-"""The released code's own step, from a checkout that GOALSETS_RELEASED names. Nothing is copied."""
+"""A step of the released code, from the checkout in GOALSETS_RELEASED. Nothing is copied."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HORIZON, _CUBE = 200, [19, 20, 21]
 
 
 def make_step(name: str, batch_size: int, data: Trajectories) -> Callable[[], Any]:
-    """What its `main.py` does in an iteration, without its logger."""
+    """One iteration of its `main.py`, without its logger."""
     root = os.environ["GOALSETS_RELEASED"]
     if root not in sys.path:
         sys.path.insert(0, root)

@@ -1,4 +1,4 @@
-"""Rollouts beside the bare environment: what the policy, the goal set and the processes cost."""
+"""Rollouts compared with the bare environment: the cost of policy, goal set and processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def lines() -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as place:
         run = untrained(Path(place))
         specs = _specs(workers * EPISODES)
-        # Both in the same worker, by turns, while all workers are busy with the same.
+        # Both run in the same worker, in turns, while all workers are busy with the same.
         crew = Crew(prepare, (run,), workers, silence)
         told = [answer for _, answer in crew.answer(specs)]
         steps, rolled, bare = (sum(column) for column in zip(*told, strict=True))
@@ -67,13 +67,13 @@ def prepare(run: Path) -> Callable[[EpisodeSpec], tuple[int, float, float]]:
 
 
 def _specs(count: int) -> list[EpisodeSpec]:
-    """Episodes that nobody ends early: the goal is out of reach."""
+    """Episodes that do not end early, because the goal is out of reach."""
     goal = tuple([50.0] * TASKS[TASK].layout.dim)
     return [EpisodeSpec(TASK, 1 + i % 5, i, "cube_pos", goal, trace=True) for i in range(count)]
 
 
 def untrained(place: Path, learner: str = "gcbc") -> Path:
-    """A run directory of a policy that knows nothing, for time alone."""
+    """A run directory of an untrained policy, to measure time."""
     rng = np.random.default_rng(0)
     states = rng.standard_normal((101, 28), dtype=np.float32)
     episode = Episode(states, rng.uniform(-1, 1, (100, 5)).astype(np.float32))

@@ -1,6 +1,6 @@
 """The policy server under load: latency of control loops, then 100,000 requests.
 
-The server is `goalsets serve` in a process of its own, and the load comes from a second one.
+The server is `goalsets serve` in its own process, and the load comes from a second process.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def lines() -> Iterator[Line]:
         yield Line("  one session with our client, median", 1e3 * client["median"], "ms")
         posts = load(url, "posts", 1, 0, 2_000)
         yield Line("  one request of HTTP, median", 1e3 * posts["median"], "ms")
-        # What is allocated once is allocated before the count begins.
+        # Warm up, so that one-time allocations are not counted.
         load(url, "flood", SESSIONS, 0, REQUESTS // 10)
         memory, halves = [resident(url)], []
         for _ in range(2):
@@ -46,7 +46,7 @@ def lines() -> Iterator[Line]:
         yield Line(f"serve, {REQUESTS:,} requests: a second", rate, "1/s")
         yield Line("  errors", sum(half["errors"] for half in halves), "", 0, at_most=True)
         yield Line("  memory grown", (memory[2] - memory[0]) / 2**20, "MiB", 1.0, at_most=True)
-        # What leaks grows as much again; what finds its place does not.
+        # A leak would grow as much in the second half; one-time allocations do not.
         late = (memory[2] - memory[1]) / 2**20
         yield Line("  of that in the second half", late, "MiB", 0.5, at_most=True)
 
@@ -63,7 +63,7 @@ def load(url: str, kind: str, sessions: int, rate: float, amount: int) -> dict[s
 
 
 def resident(url: str) -> float:
-    """Bytes of memory, as the server itself tells Prometheus."""
+    """Bytes of memory, from the server's own metrics."""
     with urllib.request.urlopen(f"{url}/metrics") as answer:
         text = answer.read().decode()
     found = re.search(r"^process_resident_memory_bytes (\S+)$", text, re.MULTILINE)

@@ -7,8 +7,8 @@
     posts   one caller of HTTP, AMOUNT requests
 
 Prints one line of JSON: the quantiles of the round trip in seconds, the rate and the errors. It
-leaves torch alone, and uses the asynchronous WebSocket client so that several sessions fit into
-one thread: what is measured is the server and the way there, not this program's threads.
+does not import torch, and runs all sessions in one thread with the asynchronous WebSocket client,
+so that it measures the server and not the threads of this program.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STATES = _RNG.standard_normal((256, DIM)).astype(np.float32)
 GOAL = _RNG.standard_normal(DIM).astype(np.float32)
 MESSAGES = [json.dumps({"type": "observe", "observation": s.tolist()}) for s in STATES]
 _ERROR = -1.0
-"""Stands for the time of a request that was refused: it is counted, and no part of quantiles."""
+"""The time of a refused request: it is counted, but left out of the quantiles."""
 ASK = json.dumps({"type": "ask", "goal": GOAL.tolist(), "query": QUERY})
 
 
@@ -64,7 +64,7 @@ async def paced(url: str, sessions: int, rate: float, seconds: float) -> dict[st
                 times.append(await _observe(socket, i))
         return times
 
-    # Robots do not keep step with each other; these are spread over the period.
+    # Robots are not synchronised, so spread the sessions over the period.
     told = await asyncio.gather(*(loop(k / rate / sessions) for k in range(sessions)))
     elapsed = time.perf_counter() - start
     return _summary([t for times in told for t in times], elapsed, sessions)

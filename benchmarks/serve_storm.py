@@ -1,8 +1,8 @@
 """Two hundred clients at once, some slow, some dead, some hostile: `python -m benchmarks storm`.
 
-The good clients send their requests as fast as they are answered, in sessions and over HTTP. The
-others come beside them: slow ones send a byte now and then, dead ones connect and say nothing, and
-hostile ones send what no client should. Everything stays on this machine, and is bounded in number.
+The good clients send requests as fast as they are answered, in sessions and over HTTP. At the same
+time, slow clients send a byte now and then, dead ones connect and send nothing, and hostile ones
+send invalid data. All traffic stays on this machine, and is bounded.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ UPGRADE = (
 
 
 async def storm(url: str, clients: int, amount: int, seconds: float) -> dict[str, Any]:
-    """Half of the clients in sessions, three tenths over HTTP, a fifth that are no good.
+    """Half of the clients use sessions, three tenths use HTTP, and a fifth are bad.
 
-    Ends after so many requests, or so many seconds on a machine that has other things to do.
+    It ends after `amount` requests, or after `seconds` on a busy machine.
     """
     end = time.perf_counter() + seconds
     left, over = amount, asyncio.Event()
@@ -97,7 +97,7 @@ async def _post(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, body
 
 
 async def _pester(url: str, over: asyncio.Event, kind: int) -> int:
-    """One that is slow, dead or hostile, again and again until it is over; returns how often."""
+    """Attack again and again as a slow, dead or hostile client; return how often."""
     rng, times = random.Random(kind), 0
     while not over.is_set():
         times += 1

@@ -1,4 +1,4 @@
-"""A server of goalsets in a process of its own."""
+"""A server of goalsets in its own process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def serving(*words: str, says: str) -> Iterator[str]:
-    """Start a command on a free port; gives the address that its line names, and ends it."""
+    """Start a command on a free port; yield the address that it prints, and end it."""
     command = [sys.executable, "-m", "goalsets", *words, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

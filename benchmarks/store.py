@@ -1,4 +1,4 @@
-"""Gathering random batches with future goals, in memory and from a large memory-mapped store."""
+"""Gather random batches with future goals, in memory and from a large memory-mapped store."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _gatherer(source: DataSource) -> Callable[[], int]:
         _ = source.states(goals)
         source.advance(BATCH)
 
-    def several() -> int:  # a window moves every few batches: that must be in every measurement
+    def several() -> int:  # several batches, so that every measurement includes a moved window
         for _ in range(20):
             gather()
         return 20
@@ -77,7 +77,7 @@ def _gatherer(source: DataSource) -> Callable[[], int]:
 
 
 def _in_own_process(path: Path, kind: str) -> dict[str, float]:
-    """Measure in a process that has never held the data, so that its memory is its own."""
+    """Measure in a process that has never held the data, so that its memory counts alone."""
     command = [sys.executable, "-m", "benchmarks.store", str(path), kind]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
@@ -92,7 +92,7 @@ def _measure(path: Path, kind: str) -> dict[str, float]:
     large = DataSource(store.train, window_bytes=WINDOW_BYTES if kind == "window" else None)
     small = DataSource(Trajectories.from_episodes(list(_episodes(SMALL))))
     mapped, in_memory = _gatherer(large), _gatherer(small)
-    with one_core():  # by turns, so that both see the same machine
+    with one_core():  # in turns, so that other load affects both alike
         ratios = sorted(rate(in_memory, 1.0) / rate(mapped, 1.0) for _ in range(7))
     return {"ratio": ratios[3], "gib": peak_kib() / (1 << 20)}
 

@@ -16,7 +16,7 @@ from benchmarks.serve import resident
 from benchmarks.server import serving
 
 CLIENTS, REQUESTS, SECONDS = 200, 50_000, 480
-# Room for all of them; what else is bounded stays as it is.
+# Limits high enough for all clients; the other limits keep their defaults.
 WORDS = ("--sessions", "256", "--requests", "256", "--connections", "512")
 
 
@@ -25,7 +25,7 @@ def lines() -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as place:
         run = f"robot={untrained(Path(place))}"
         with serving("serve", run, *WORDS, says=r"serving on (\S+);") as url:
-            _storm(url, REQUESTS // 50)  # what is allocated once is allocated before the count
+            _storm(url, REQUESTS // 50)  # warm up, so that one-time allocations are not counted
             before = resident(url)
             found = _storm(url, REQUESTS)
             grown = (resident(url) - before) / 2**20

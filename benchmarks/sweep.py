@@ -1,7 +1,7 @@
-"""Sweeps: how runs share the cores, and what the driver and the engines cost.
+"""Sweeps: how runs share the cores, and the cost of the driver and the engines.
 
-Two runs of one thread are put beside one run of two threads, and 2,000 runs that do nothing go
-through the whole machinery: the claim, the status files, the engine, the driver.
+Two runs with one thread each are compared with one run with two threads. And 2,000 runs that do
+nothing pass through claims, status files, engine and driver.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _train(
 
 
 def nothing(assignment: Assignment, stop: Stop, place: Place) -> list[Ended]:
-    """All that is done with a run but the work itself."""
+    """Everything that is done with a run except the work itself."""
     del stop
     job = assignment.jobs[0]
     return [Ended(job, *attempt(job, assignment, place, silence))]
@@ -141,7 +141,7 @@ def _through(name: str, engine: Engine, sweep: Sweep, place: Path) -> Iterator[L
 
 
 def _again(sweep: Sweep, place: Path) -> Line:
-    """A driver that finds everything done."""
+    """The time of a driver that finds everything done."""
     start = time.perf_counter()
     assert not run_sweep(sweep, place, LocalEngine(do=nothing)).outcomes
     return Line(f"looking at {RUNS:,} finished runs", time.perf_counter() - start, "s")

@@ -1,4 +1,4 @@
-"""Making data on the tabletop, on one core."""
+"""Make data on the tabletop, on one core."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """One achieved state, many questions.
 
-A robot's log has no goals in it. This example takes one state that a scripted robot reached on
-the tabletop, and asks how much of the log answers each of several questions about it: the fewer
-variables a question looks at, the more of the log certifies that it can be answered.
+A robot's log contains no goals. This example takes one state that a scripted robot reached on the
+tabletop and asks several questions about it. For each question it prints how much of the log
+answers it. The fewer variables a question looks at, the more of the log answers it.
 
     python examples/01_ask_a_goal_set.py
 """

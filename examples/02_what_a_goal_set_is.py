@@ -1,7 +1,7 @@
-"""What a goal set is: one state that a robot reached, and several questions about it.
+"""Show a goal set: one state that a robot reached, and several questions about it.
 
-Draws docs/assets/goal-sets.png anew, in a few seconds: `python examples/02_what_a_goal_set_is.py`
-writes goal-sets.png where you are.
+`python examples/02_what_a_goal_set_is.py` draws docs/assets/goal-sets.png in a few seconds, and
+writes goal-sets.png to the current directory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHOWN = 24
 
 def main():
     layout = tabletop_layout(num_blocks=1)
-    print("1. A scripted robot plays on a table: it moves blocks and itself, with no goal in mind.")
+    print("1. A scripted robot plays on a table: it moves itself and blocks, without a goal.")
     start = time.perf_counter()
     states = record_play(num_episodes=EPISODES, episode_length=LENGTH, seed=0).observations
     seconds = time.perf_counter() - start
@@ -39,17 +39,17 @@ def main():
         looks = f"{len(sets[text].query)} coordinates"
         print(f"   {text:22} {looks:>14}   {share:7.1%}  {'#' * round(40 * share)}")
 
-    print("3. What each question leaves free, as a picture.")
+    print("3. Draw the states that answer each question.")
     draw(sets, states, answers, Path("goal-sets.png"))
     print("   goal-sets.png")
     print()
     print(
-        "Almost no episode passes through a whole state twice: a log has no example for it but its"
+        "Almost no episode passes through a whole state that another one reached. Ask only for the"
     )
     print(
-        "own. Ask only for what matters, and much of the same log shows how to get there. That is"
+        "variables that matter, and much of the same log shows how to get there. Goal-Set Hindsight"
     )
-    print("what Goal-Set Hindsight Relabeling trains on. docs/goal-sets.md tells it in one page.")
+    print("Relabeling trains on these examples. docs/goal-sets.md explains it on one page.")
 
 
 def apart(states, layout):
@@ -67,12 +67,12 @@ def draw(sets, states, answers, path):
     reference = next(iter(sets.values())).reference
     pictures = [("a state that was reached", render_state(reference))]
     for text, goals in sets.items():
-        # One state an episode, at any time: neighbours in time would all look alike.
+        # One state from each episode, at any time: neighbours in time would all look alike.
         episodes = np.flatnonzero(answers[text].any(axis=1))[:SHOWN]
         times = [int(rng.choice(np.flatnonzero(answers[text][e]))) for e in episodes]
         found = states[episodes, times]
         views = [render_state(s, goal=reference, query=goals.query) for s in found]
-        # All that pass, not only those of the picture.
+        # All episodes that pass through the set, not only those in the picture.
         count = int(answers[text].any(axis=1).sum())
         title = f"“{text}”\n{count:,} of {len(states):,} episodes get there"
         pictures.append((title, overlay(views)))
@@ -86,7 +86,7 @@ def draw(sets, states, answers, path):
 
 
 def overlay(pictures):
-    """Lay pictures over each other: of each pixel, a blend of its mean and its darkest."""
+    """Lay pictures over each other: each pixel blends its mean and its darkest value."""
     stack = np.stack(pictures).astype(np.float32)
     return (0.7 * stack.mean(axis=0) + 0.3 * stack.min(axis=0)).astype(np.uint8)
 

@@ -1,8 +1,8 @@
 """Relabeled batches for a trainer of your own, with NumPy alone.
 
-The trainer here is as small as one can be: the action is a linear function of random features of
-the observation and the goal, fitted by least squares to what the log did on the way to each goal.
-It knows nothing of queries, because goals bring theirs along. One fit answers both questions.
+The trainer here is very small. The action is a linear function of random features of the
+observation and the goal, fitted by least squares to the log's actions on the way to each goal.
+The trainer has no code for queries, because goals contain them. One fit answers both questions.
 
     python examples/03_batches_for_your_own_trainer.py
 """

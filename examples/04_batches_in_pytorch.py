@@ -1,7 +1,7 @@
-"""Relabeled batches as a PyTorch data set: goal-conditioned imitation in a screenful.
+"""Relabeled batches as a PyTorch data set: goal-conditioned imitation in one short file.
 
-`RelabeledStream` works with `DataLoader` and its workers: whatever their number, the same seed
-gives the same batches in the same order.
+`RelabeledStream` works with `DataLoader` and its workers. The same seed gives the same batches in
+the same order for any number of workers.
 
     python examples/04_batches_in_pytorch.py
 """

@@ -1,8 +1,8 @@
 """Soft actor-critic with Stable-Baselines3: one policy, two questions, no data.
 
-`GoalSetEnv` asks one of the two in each episode, with a goal from a log. `GoalSetReplayBuffer`
-relabels what happened with states that were reached, and with a question drawn anew. Slow: about
-a minute on one core. Needs `pip install "goalsets[sb3]"`.
+`GoalSetEnv` asks one of the two questions in each episode, with a goal from a log.
+`GoalSetReplayBuffer` relabels each transition with a state that was reached and with a new
+question. Slow: about a minute on one core. Needs `pip install "goalsets[sb3]"`.
 
     python examples/05_train_with_stable_baselines3.py                  # redraws the query, too
     python examples/05_train_with_stable_baselines3.py --buffer plain   # Stable-Baselines3's own
@@ -42,7 +42,7 @@ def main():
         TASK,
         queries=args.queries,
         goals=states_of_a_log(seed=0),
-        # The plain buffer keeps the ends of episodes when it relabels: there must be none.
+        # The plain buffer keeps recorded ends when it relabels, so no episode may end early.
         terminate=args.buffer == "goal-set",
     )
     model = SAC(
@@ -69,7 +69,7 @@ def main():
 
 
 def states_of_a_log(seed):
-    """States to take goals from, and nothing else: the policy never sees an action of the log."""
+    """States that serve as goals only: the policy never sees an action of the log."""
     return record_play(num_episodes=50, episode_length=100, seed=seed).observations.reshape(-1, 18)
 
 

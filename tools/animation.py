@@ -2,9 +2,9 @@
 
     python tools/animation.py [RUN] [GIF]
 
-The reference is a held-out state with the hand and the cube apart. It and the start are the
-first for which all three questions are reached, so the film shows what success looks like and not
-how often it comes: results/report has the rates. Needs the data of the task.
+The reference is a held-out state with the hand and the cube apart. Reference and start are the
+first for which all three questions succeed. So the film shows a success, and not how often there is
+one; results/report has the rates. Needs the data of the task.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LARGEST = 3_000_000
 
 
 def main(run: str = "demo", path: str = "docs/assets/three-questions.gif") -> None:
-    """Find an episode of each question from one start, and lay them side by side."""
+    """Find an episode of each question from one start, and film them side by side."""
     opened = Run.open(run)
     policy, _ = opened.load()
     task, layout = opened.config.task, policy.layout
@@ -49,7 +49,7 @@ def main(run: str = "demo", path: str = "docs/assets/three-questions.gif") -> No
         goals = [GoalSet(reference, Query.parse(text, layout)) for text in QUESTIONS]
         start = {"task": task, "task_id": 1 + seed % 5, "seed": seed}
         answers = [ask(world, policy, goal, **start) for goal in goals]
-        # Questions that a few steps answer show nothing.
+        # An episode of a few steps would show nothing.
         if all(answer.success and answer.steps > 10 for answer in answers):
             print(f"{start}: reached after {', '.join(str(a.steps) for a in answers)} steps")
             _film(world, goals, [answer.observations for answer in answers], Path(path))

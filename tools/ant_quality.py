@@ -1,7 +1,7 @@
 """How well the ant walks when it collects: `python tools/ant_quality.py [TASK] [--episodes N]`.
 
-Collects episodes as `goalsets data collect` does, keeps none, and tells how many of its targets the
-ant reaches, which cells it visits and how fast it is.
+Collects episodes like `goalsets data collect`, without keeping them. Prints how many of its targets
+the ant reaches, which cells it visits and how fast it is.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Tally:
     waypoints: int = 0
     """Next cells on the way that were reached."""
     missed: int = 0
-    """Next cells that were not reached in time; what an episode's end cuts short is not judged."""
+    """Next cells that were not reached in time; the last one of an episode is not counted."""
     cells: set[tuple[int, int]] = field(default_factory=set)
     metres: float = 0.0
     steps: int = 0
@@ -46,7 +46,7 @@ class Tally:
 
 
 class Watched(AntNavigate):
-    """The ant that collects, and somebody who counts."""
+    """The ant that collects, with counts."""
 
     tally: Tally
 
@@ -86,7 +86,7 @@ class Watched(AntNavigate):
 
 
 def _is_upside_down(observation: NDArray[np.floating]) -> bool:
-    """Whether the torso's own up points down: its quaternion is (w, x, y, z)."""
+    """Whether the torso is upside down; its quaternion is (w, x, y, z)."""
     _, x, y, _ = observation[3:7]
     return bool(1.0 - 2.0 * (x * x + y * y) < 0.0)
 
@@ -96,7 +96,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("task", nargs="?", default="antmaze-medium-navigate-v0")
     parser.add_argument("--episodes", type=int, default=50)
-    parser.add_argument("--expert", type=Path, help="weights in place of those that ship")
+    parser.add_argument("--expert", type=Path, help="weights to use instead of the shipped ones")
     args = parser.parse_args()
     recipe = RECIPES[args.task]
     expert = read_expert(args.expert) if args.expert else load_expert("ant")

@@ -1,10 +1,10 @@
-"""Make a log of a UR5e and train on it, for the picture of docs/play.md that has no simulator.
+"""Make a log of a UR5e and train on it, for the picture of recorded episodes in docs/play.md.
 
     python tools/arm_log.py PLACE [STEPS]
 
-Writes PLACE/ur5e, a store, and PLACE/run. The log is made by arithmetic: the arm moves from pose to
-pose, at 10 steps a second, with joints in degrees as a robot reports them. The model that draws it
-comes with OGBench. Its path is printed, for 'goalsets play PLACE/run --model'.
+Writes PLACE/ur5e, a store, and PLACE/run. The log is computed, not simulated: the arm moves from
+pose to pose, at 10 steps a second, with joints in degrees, as robots report them. The model that
+draws it comes with OGBench. Its path is printed, for 'goalsets play PLACE/run --model'.
 """
 
 import itertools
@@ -43,7 +43,7 @@ LAYOUT = StateLayout(
 
 
 def record(count: int, seed: int) -> list[Episode]:
-    """Episodes of a few motions, each smooth, with the hand's noise; an action is where to be."""
+    """Episodes of a few smooth motions with noise; an action is a target position."""
     rng = np.random.default_rng(seed)
     model = mujoco.MjModel.from_xml_path(str(MODEL))
     data = mujoco.MjData(model)
@@ -62,7 +62,7 @@ def record(count: int, seed: int) -> list[Episode]:
 
 
 def place(model: mujoco.MjModel, data: mujoco.MjData, degrees: np.ndarray) -> np.ndarray:
-    """Where the tool is, in metres."""
+    """The position of the tool, in metres."""
     data.qpos[:] = np.deg2rad(degrees)
     mujoco.mj_kinematics(model, data)
     return data.site("attachment_site").xpos.copy()

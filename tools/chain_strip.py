@@ -1,4 +1,4 @@
-"""A strip of pictures of one episode by a chain of questions: how each question ended.
+"""Draw a strip of pictures of one episode with a chain of questions: how each question ended.
 
 python tools/chain_strip.py RUN docs/assets/swap.jpg --task-id 4 --seed 3
 """

@@ -12,7 +12,8 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 from chaos_world import (
@@ -153,14 +154,19 @@ def _same_store(world: World) -> None:
     hold(len(list(ours.path.glob("data-*"))) == 1, "data of a killed import is left")
 
 
+def _disturb(world: World, words: Sequence[str | Path]) -> None:
+    """Start a command and strike it; wait for it to end where that did not end it."""
+    process = world.start(*words)
+    world.strike(process)
+    if process.poll() is None:
+        world.finish(process)
+
+
 def collect(world: World) -> None:
     """Kill a collection, or its workers, and finish it."""
     words = commands(world.place, world.reference)["collect"]
     for _ in range(world.rng.randint(1, 2)):
-        process = world.start(*words)
-        world.strike(process)
-        if process.poll() is None:
-            world.finish(process)
+        _disturb(world, words)
     world.succeed(*words)
     _same_collection(world)
 
@@ -177,10 +183,7 @@ def suite(world: World) -> None:
     shutil.copytree(world.reference / "trained", world.place / "run")
     words = commands(world.place, world.reference)["suite"]
     for _ in range(world.rng.randint(1, 2)):
-        process = world.start(*words)
-        world.strike(process)
-        if process.poll() is None:
-            world.finish(process)
+        _disturb(world, words)
     world.succeed(*words)
     world.succeed(*words)  # nothing is left to run, and nothing is recorded twice
     records, damaged = read_evaluations(world.place / "run")
@@ -216,10 +219,7 @@ def sweep(world: World) -> None:
     """Kill drivers and workers of a sweep, and put its clocks wrong."""
     words = commands(world.place, world.reference)["sweep"]
     for _ in range(world.rng.randint(1, 3)):
-        process = world.start(*words)
-        world.strike(process)
-        if process.poll() is None:
-            world.finish(process)
+        _disturb(world, words)
         if world.rng.random() < 0.5:
             _skew(world)
     world.succeed(*words)

@@ -1,6 +1,6 @@
 """Write docs/gallery.md and its pictures from the table of tasks: `python tools/gallery.py`.
 
-Pictures need OpenGL (MUJOCO_GL=egl without a display); `--text` writes the page alone.
+Pictures need OpenGL (MUJOCO_GL=egl without a display); `--text` writes only the page.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SIZE = 240
 
 @dataclass(frozen=True)
 class Family:
-    """What the gallery says of a family of tasks, beside what the table knows."""
+    """The gallery's own text on a family of tasks; the rest comes from the table."""
 
     name: str
     title: str
@@ -35,7 +35,7 @@ class Family:
     pictures: Sequence[tuple[str, bool]]
     """Tasks to draw side by side, and whether from close by."""
     questions: Sequence[tuple[str, str]]
-    """What one can ask, and what that means."""
+    """Questions, and their meaning."""
 
 
 FAMILIES = (
@@ -51,7 +51,7 @@ FAMILIES = (
             ("cube-quadruple-play-v0", False),
         ),
         (
-            ("task", "the cube here, whatever the arm does"),
+            ("task", "the cube here, with the arm anywhere"),
             ("cube_pose", "the cube here, and turned this way"),
             ("cube_pos:2cm", "the same, twice as exactly"),
             ("ee_pose_gripper", "the gripper here, turned this way, as open as this"),
@@ -67,7 +67,7 @@ FAMILIES = (
         (("scene-play-v0", False),),
         (
             ("task", "cube, locks, drawer and window, all of them"),
-            ("drawer_pos", "the drawer this far open, whatever else"),
+            ("drawer_pos", "the drawer this far open, everything else in any state"),
             ("drawer_pos & window_pos", "both this far open"),
             ("buttons", "both locks like this"),
             ("cube_pos & drawer_pos", "the cube in the drawer, and the drawer shut"),
@@ -76,13 +76,13 @@ FAMILIES = (
     Family(
         "puzzle",
         "Lights out",
-        "Pressing a button also turns its neighbours. Button `i`, counted along the rows, takes "
+        "Pressing a button also switches its neighbours. Button `i`, counted along the rows, takes "
         "four coordinates from 19 + 4 `i` on.",
         "puzzle-3x3-play-v0",
         (("puzzle-3x3-play-v0", False), ("puzzle-4x6-play-v0", False)),
         (
             ("task", "the whole pattern"),
-            ("row0", "the first row, whatever the others show"),
+            ("row0", "the first row alone"),
             ("button4_state", "one button"),
             ("buttons & ee_pos", "the pattern, and the hand here"),
         ),
@@ -90,7 +90,7 @@ FAMILIES = (
     Family(
         "pointmaze",
         "A point in a maze",
-        "The state is a position, so that there is little to leave out. In `teleport`, blue rings "
+        "The state is only a position, so a query can leave out little. In `teleport`, blue rings "
         "send the point to a white disc at random.",
         "pointmaze-medium-navigate-v0",
         (
@@ -125,7 +125,7 @@ FAMILIES = (
     Family(
         "humanoidmaze",
         "A humanoid in a maze",
-        "Twenty-one joints. Its height and lean show only in the head's height and in where up is.",
+        "Twenty-one joints. Only the head's height and the up direction show its height and lean.",
         "humanoidmaze-medium-navigate-v0",
         (
             ("humanoidmaze-medium-navigate-v0", True),
@@ -152,8 +152,8 @@ FAMILIES = (
         (
             ("task", "the ball here"),
             ("with_ball", "the ball here, and the ant there"),
-            ("ball_at_rest", "the ball here, and not rolling on"),
-            ("root_xy", "the ant here, whatever the ball does"),
+            ("ball_at_rest", "the ball here, at rest"),
+            ("root_xy", "the ant here, with the ball anywhere"),
         ),
     ),
     Family(
@@ -182,7 +182,7 @@ def page() -> str:
         "",
         "Every state-based environment of OGBench, and the tabletop. `goalsets tasks` lists them;",
         "`goalsets tasks show NAME --picture FILE` shows one and draws it. Tolerances are in",
-        "observation units: where a unit says `m x 10`, an observation counts tenths of a metre.",
+        "observation units: with the unit `m x 10`, an observation counts tenths of a metre.",
         "",
     ]
     for family in FAMILIES:
@@ -259,7 +259,7 @@ def draw_family(family: Family) -> NDArray[np.uint8]:
 
 
 def write_picture(family: Family) -> None:
-    """Draw a family into a file. Fewer colours would be smaller, and lose the goals' red."""
+    """Draw a family into a file, with enough colours to keep the goals red."""
     from PIL import Image
 
     PICTURES.mkdir(parents=True, exist_ok=True)
@@ -271,7 +271,7 @@ def write_picture(family: Family) -> None:
 def main() -> None:
     """Write the page, and the pictures unless told otherwise."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--text", action="store_true", help="leave the pictures as they are")
+    parser.add_argument("--text", action="store_true", help="do not draw the pictures")
     parser.add_argument("--only", nargs="*", help="draw these families only")
     args = parser.parse_args()
     (DOCS / "gallery.md").write_text(page(), encoding="utf-8")

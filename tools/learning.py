@@ -1,4 +1,4 @@
-"""Measure learning on cube-single-noisy-v0 at the cpu preset, or what its parts are worth.
+"""Measure learning on cube-single-noisy-v0 at the cpu preset, and ablate its parts.
 
     python tools/learning.py cpu          each learner, success over wall-clock
     python tools/learning.py schemes      GCBC and GCDL under other schemes
@@ -61,7 +61,7 @@ TABLES = {
 
 
 def main(what: str, *options: str) -> None:
-    """Run what is not finished, then write the table of what is.
+    """Run unfinished experiments, then write the table of finished ones.
 
     Args:
         what: A table.
@@ -93,7 +93,7 @@ def _place(what: str, name: str) -> Path:
 def _train(place: Path, options: list[str]) -> None:
     resume = ["--resume"] if (place / CONFIG).exists() else []
     command = [sys.executable, "-m", "goalsets", "train", TASK, "--output", str(place)]
-    # Evaluations come afterwards, so that the clock counts training alone.
+    # Evaluate afterwards, so that the clock counts only training.
     looking = ["--evaluate", "afterwards", "--episodes", "10"]
     subprocess.run([*command, *options, *looking, *resume], check=True)
 

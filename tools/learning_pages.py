@@ -1,6 +1,6 @@
 """Put the tables of results/learning into the pages of docs/learners.
 
-`python tools/learning.py <what>` measures and writes the tables; this fills what stands between
+`python tools/learning.py <what>` measures and writes the tables. This script fills the text between
 `<!-- results: name -->` and `<!-- end -->`, so that no figure is typed by hand.
 """
 
@@ -21,7 +21,7 @@ _VARIANTS = {
     "imitation": ("gcbc",),
     "temperature": ("gcdl",),
 }
-"""Tables of what was changed, and the runs of the cpu preset that they are compared with."""
+"""Tables of ablations, and the runs of the cpu preset to compare them with."""
 
 _BUDGET = (
     "cube-single-noisy-v0, 300 collected episodes, two cores, one seed; official success with a "
@@ -30,7 +30,7 @@ _BUDGET = (
 
 
 def read(what: str) -> list[Row]:
-    """The rows of a table; none where it has not been measured."""
+    """The rows of a table; empty if it has not been measured."""
     path = RESULTS / f"{what}.csv"
     if not path.exists():
         return []
@@ -39,7 +39,7 @@ def read(what: str) -> list[Row]:
 
 
 def table(rows: list[Row], columns: tuple[str, ...], what: str) -> str:
-    """A Markdown table under the words that say what was measured and how."""
+    """A Markdown table with its caption."""
     budget = _BUDGET.format(episodes=rows[0]["episodes"], what=what)
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     lines += ["| " + " | ".join(row[column] for column in columns) + " |" for row in rows]
@@ -52,7 +52,7 @@ def last(rows: list[Row]) -> list[Row]:
 
 
 def _first_at(rows: list[Row], percent: int) -> str:
-    """When each learner was first seen at a success, and where it ended."""
+    """When each learner first reached a success, and its success at the end."""
     lines = [f"| learner | first seen at {percent} % or more | at the end |", "|---|---|---|"]
     for end in last(rows):
         own = [row for row in rows if row["run"] == end["run"]]
@@ -64,7 +64,7 @@ def _first_at(rows: list[Row], percent: int) -> str:
 
 
 def sections() -> dict[str, str]:
-    """The text of each place, by its name."""
+    """The text of each section, by its name."""
     time = ("step", "seconds", "success %", "95 % interval")
     summary = ("run", "batch", *time)
     cpu = read("cpu")

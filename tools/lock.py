@@ -1,13 +1,13 @@
 """Write constraints.txt: the exact version of everything goalsets can install.
 
 For each Python we support, pip resolves the package with every extra and prints a report instead
-of installing. The versions agreed on by all become plain pins; where they differ, or where a
-package is needed by some Pythons only, the pin carries an environment marker.
+of installing. Versions that are the same for all become plain pins. If they differ, or if only some
+Pythons need a package, the pin has an environment marker.
 
     python tools/lock.py python3.10 python3.11 python3.12 python3.13
 
-The interpreters must be real ones: pip's --python-version chooses wheels for another Python but
-still evaluates the markers of dependencies for the running one, so that packages are missed.
+The interpreters must be installed: pip's --python-version chooses wheels for another Python, but
+still evaluates the markers of dependencies for the running one, so it would miss packages.
 """
 
 import argparse
@@ -26,9 +26,9 @@ HEADER = """\
 # Written by tools/lock.py; to change it, edit pyproject.toml and run `make lock`.
 # The CUDA packages that some builds of torch bring along are left to torch, which pins them.
 """
-# One pip for all: the resolvers that come with older Pythons search for hours.
+# The same pip for all: older resolvers search for hours.
 PIP = "pip==26.3"
-# What every build of the pinned torch needs, CUDA left out. Update it with the torch pin.
+# What every build of the pinned torch needs, without CUDA. Update it with the torch pin.
 TORCH_REQUIRES = (
     "filelock",
     "fsspec>=0.8.5",
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def python_version(python: str) -> Version:
-    """Return (major, minor) of an interpreter, or leave with a message if it does not run."""
+    """Return (major, minor) of an interpreter, or exit with a message if it does not run."""
     code = "import sys; print(*sys.version_info[:2])"
     try:
         done = subprocess.run([python, "-c", code], check=True, capture_output=True, text=True)
@@ -77,7 +77,7 @@ def python_version(python: str) -> Version:
 def write_torch_stand_in(folder: Path) -> None:
     """Write an empty wheel named torch, which pip prefers while it resolves.
 
-    The real wheels weigh half a gigabyte, pip may download one for each Python only to read its
+    The real wheels have half a gigabyte. pip might download one for each Python only to read its
     metadata, and most of them require CUDA packages that we do not pin.
     """
     version = pinned("torch") + "+stand.in"
@@ -104,7 +104,7 @@ def resolve(python: str, scratch: Path) -> dict[str, str]:
     report = scratch / "report.json"
     options = ["--dry-run", "--ignore-installed", "--only-binary=:all:", "--quiet", "--quiet"]
     files = ["--find-links", scratch, "--report", report]
-    # The build backend, and what it asks for when the install is editable.
+    # The build backend, and what it needs for an editable install.
     backend = ("hatchling", "hatch-fancy-pypi-readme")
     build = [*(f"{name}=={pinned(name)}" for name in backend), "editables"]
     wanted = [f"{ROOT}[all,dev,docs]", *build]
@@ -117,7 +117,7 @@ def resolve(python: str, scratch: Path) -> dict[str, str]:
 
 
 def normalised(name: str) -> str:
-    """Return a package name in the one spelling that the packaging standards give it."""
+    """Return a package name in the standard spelling."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

@@ -1,10 +1,10 @@
-"""Execute the notebooks of docs/notebooks without Jupyter, and keep what they print.
+"""Execute the notebooks of docs/notebooks without Jupyter, and keep their outputs.
 
     python tools/notebooks.py docs/notebooks/*.ipynb
 
-Cells are Python; lines that begin with `!goalsets` are commands of ours, which run in this process.
-A cell with the tag `varies` prints times, or numbers that differ between machines: its output is
-shown, and not compared by the test.
+Cells are Python; lines that begin with `!goalsets` are our commands, which run in this process. A
+cell with the tag `varies` prints times, or numbers that differ between machines; the test does not
+compare its output.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def code_cells(notebook: Notebook) -> list[dict[str, Any]]:
 
 
 def varies(cell: dict[str, Any]) -> bool:
-    """Whether what it prints may differ from one machine to the next."""
+    """Whether its output may differ between machines."""
     return "varies" in cell["metadata"].get("tags", ())
 
 
@@ -49,7 +49,7 @@ def text_of(outputs: list[Output]) -> str:
 
 
 def execute(notebook: Notebook) -> Iterator[list[Output]]:
-    """Run the cells one after another in the present directory; yield what each shows."""
+    """Run the cells one after another in the current directory; yield the outputs of each."""
     names: dict[str, Any] = {"__name__": "__main__"}
     for cell in code_cells(notebook):
         printed, shown = io.StringIO(), None
@@ -72,7 +72,7 @@ def execute(notebook: Notebook) -> Iterator[list[Output]]:
 
 
 def _python(source: str, names: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever it evaluates to
-    """Execute a cell; the value of its last line, if that is an expression."""
+    """Execute a cell; return the value of its last line, if that is an expression."""
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "notebook", "exec"), names)

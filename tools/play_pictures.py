@@ -1,13 +1,15 @@
 """Take the pictures of the playground that the docs show: docs/assets/play*.png.
 
-    python tools/play_pictures.py [RUN]
+    python tools/play_pictures.py
+    python tools/play_pictures.py --compare RUN
     python tools/play_pictures.py --plan RUN [--step STEP]
     python tools/play_pictures.py --logs [PLACE]
 
-With a run, also that of two panes: the shipped model against the run. With --plan, only that of a
-plan: a run on cube-double with a planner swaps its cubes. With --logs, only that of recorded
-episodes, of an arm; its log and its run are made first, unless PLACE has them from before. Needs
-Chromium; Debian calls the package chromium. A screen and a GPU are not needed.
+With --compare, it takes only the picture of two policies: the shipped model beside a run that was
+trained with `goalsets train cube-single-noisy-v0 --scheme her-full`. With --plan, it takes only the
+picture of a plan: a run on cube-double with a planner swaps its cubes. With --logs, it takes only
+the picture of recorded episodes of an arm; it makes their log and run first, unless PLACE has them.
+Needs Chromium (Debian's package chromium), but no screen and no GPU.
 """
 
 import io
@@ -26,12 +28,8 @@ SIZE: ViewportSize = {"width": 1360, "height": 840}
 SMALL: ViewportSize = {"width": 800, "height": 600}
 
 
-def main(*others: str) -> None:
-    """Take all pictures."""
-    for other in others:
-        with open_tab("demo", other, size=SIZE) as tab:
-            play(tab)
-            keep(tab, "play-compare.png", {"x": 336, "y": 130, "width": 668, "height": 570})
+def main() -> None:
+    """Take the pictures that need only the shipped model."""
     with open_tab("demo", size=SIZE) as tab:
         tab.page.get_by_role("button", name=re.compile("^eff_pos ·")).click()
         tab.page.get_by_role("button", name=re.compile("^✓ eff_pos")).wait_for()
@@ -48,8 +46,16 @@ def main(*others: str) -> None:
         keep(tab, "play-small.png")
 
 
+def compare(other: str) -> None:
+    """Take the picture of the shipped model beside another run, when both episodes have ended."""
+    with open_tab("demo", other, size=SIZE) as tab:
+        play(tab)
+        tab.page.get_by_text("time is up").first.wait_for()
+        keep(tab, "play-compare.png")
+
+
 def plan(*words: str) -> None:
-    """Take the picture of a swap that is planned, when its first step is done.
+    """Take the picture of a planned swap, when its first step is done.
 
     Args:
         words: The run, and options of `goalsets play`.
@@ -80,7 +86,7 @@ def logs(place: str = "") -> None:
         tab.ask("tool_pos & wrist_3.pos")
         tab.page.get_by_text(re.compile("of the training data answer it")).wait_for()
         tab.page.get_by_role("heading").first.scroll_into_view_if_needed()
-        tab.page.mouse.move(600, 760)  # away from hints
+        tab.page.mouse.move(600, 760)  # away from widgets that show a hint
         keep(tab, "play-logs.png")
 
 
@@ -111,14 +117,16 @@ def keep(tab: Tab, name: str, clip: FloatRect | None = None) -> None:
     """Write a picture."""
     tab.page.wait_for_timeout(4_000)
     seen = Image.open(io.BytesIO(tab.page.screenshot(clip=clip))).convert("RGB")
-    ImageOps.posterize(seen, 6).save(ASSETS / name, optimize=True)  # shades nobody sees
+    ImageOps.posterize(seen, 6).save(ASSETS / name, optimize=True)  # a smaller file
     print(ASSETS / name, (ASSETS / name).stat().st_size // 1000, "kB")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--plan"]:
+    if sys.argv[1:2] == ["--compare"]:
+        compare(*sys.argv[2:])
+    elif sys.argv[1:2] == ["--plan"]:
         plan(*sys.argv[2:])
     elif sys.argv[1:2] == ["--logs"]:
         logs(*sys.argv[2:])
     else:
-        main(*sys.argv[1:])
+        main()

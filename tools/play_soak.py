@@ -2,11 +2,10 @@
 
     python tools/play_soak.py --minutes 30 -o soak.csv
 
-A tab of the playground keeps going as fast as it can, with a new goal after each episode, and is
-drawn four times a second; every minute the question changes, and each fifth minute a recording is
-shown again. Resident memory of the server and the page's own heap are written down every ten
-seconds (seconds, MB, MB, episodes).
-At the end: how much they grew between the first third and the last.
+A tab of the playground runs as fast as it can, with a new goal after each episode. It is drawn four
+times a second. Every minute the question changes, and every fifth minute a recording is shown. The
+resident memory of the server and the page's own heap are written every ten seconds (seconds, MB,
+MB, episodes). At the end it prints how much they grew between the first third and the last.
 """
 
 import argparse
@@ -24,7 +23,7 @@ from playwright.sync_api import Page, ViewportSize
 
 QUESTIONS = ("cube_pos", "ee_pos", "ee_pose", "cube_pose", "airborne_cube_pos", "all")
 EVERY = 10.0
-# Drawing in software would take the processors from the simulation, which is to go at full speed.
+# Draw rarely: drawing in software would slow the simulation down.
 DRAW_RARELY = """
 const next = window.requestAnimationFrame.bind(window);
 window.requestAnimationFrame = f => setTimeout(() => next(f), 250);
@@ -50,7 +49,7 @@ def main() -> int:
 
 
 def play(tab: Tab, minutes: float) -> Iterator[dict[str, float]]:
-    """Have a tab play until time is up; yield a row whenever it was measured."""
+    """Let a tab play until time is up; yield a row for each measurement."""
     page = tab.page
     tab.press("max")
     page.get_by_text("Where it starts, when it stops").click()
@@ -91,7 +90,7 @@ def resident(process: int) -> float:
 
 
 def heap(page: Page) -> float:
-    """The page's own heap in megabytes, after it was tidied."""
+    """The page's own heap in megabytes, after a garbage collection."""
     session = page.context.new_cdp_session(page)
     session.send("HeapProfiler.collectGarbage")
     used = session.send("Runtime.getHeapUsage")["usedSize"]
@@ -100,9 +99,9 @@ def heap(page: Page) -> float:
 
 
 def report(rows: list[dict[str, float]]) -> int:
-    """Print how memory went, and return 1 if the last third is more than a tenth above the first.
+    """Print the memory, and return 1 if the last third is more than a tenth above the first.
 
-    The first minute is left out: the world is built in it.
+    The first minute is left out, because the world is built in it.
     """
     rows = [row for row in rows if row["seconds"] >= 60] or rows
     third = max(len(rows) // 3, 1)

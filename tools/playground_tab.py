@@ -1,4 +1,4 @@
-"""A playground in a process of its own, and a tab of a real browser that shows it."""
+"""A playground in its own process, and a tab of a real browser that shows it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PATIENCE = 300_000
 
 @dataclass(frozen=True)
 class Tab:
-    """A page, and the process of the server that it looks at."""
+    """A page, and the process of its server."""
 
     page: Page
     server: int
@@ -39,10 +39,10 @@ class Tab:
 
 @contextlib.contextmanager
 def open_tab(*runs: str, size: ViewportSize, script: str = "") -> Iterator[Tab]:
-    """Start a playground and open it, after a script of our own; ready to play."""
+    """Start a playground and open it, after running a script in the page; ready to play."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
-        raise SystemExit("no Chromium is here; on Debian: apt install chromium")
+        raise SystemExit("there is no Chromium; on Debian: apt install chromium")
     command = [sys.executable, "-m", "goalsets", "play", *runs, "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -55,7 +55,7 @@ def open_tab(*runs: str, size: ViewportSize, script: str = "") -> Iterator[Tab]:
                 page.add_init_script(script)
                 page.goto(url)
                 page.get_by_role("button", name="Play", exact=True).wait_for()
-                with contextlib.suppress(Exception):  # viser warns where there is no GPU
+                with contextlib.suppress(Exception):  # viser warns if there is no GPU
                     page.locator(".mantine-Notification-closeButton").first.click(timeout=5_000)
                 yield Tab(page, server.pid)
                 browser.close()

@@ -1,12 +1,12 @@
 """Put a run's policy into the package: `python tools/ship_model.py RUN NAME`.
 
-What is shipped: the configuration, layout, frame and data description of the run, its last weights
-in half precision (what acts and what tells distances), a few held-out states to take goals from,
-its planner with --plan, and MODEL.md, its card. The card's results are those of the shipped
-weights: the model is copied and measured where records can be kept.
+A shipped model has the configuration, layout, frame and data description of the run, its last
+weights in half precision (actor and distance), a few held-out states as goals, its planner with
+--plan, and its card, MODEL.md. The results in the card are those of the shipped weights. A shipped
+model is read-only, so a copy is measured.
 
     python tools/ship_model.py RUN demo                        writes the model
-    cp -r src/goalsets/runs/models/demo runs/demo             what can be measured
+    cp -r src/goalsets/runs/models/demo runs/demo              makes the copy
     goalsets eval runs/demo --episodes 20 && goalsets suite run runs/demo --suite runs/suite.json
     python tools/ship_model.py RUN demo --measured runs/demo   writes the card
 """
@@ -33,13 +33,13 @@ BANK_SIZE = 200
 
 
 def main(source: str, name: str, *options: str) -> None:
-    """Write the model, and its card where it has been measured."""
+    """Write the model, and its card if it has been measured."""
     run, place = Run.open(source), MODELS / name
     step = run.steps[-1]
     place.mkdir(parents=True, exist_ok=True)
     for file in ("config.json", "layout.json", "frame.safetensors"):
         shutil.copyfile(run.path / file, place / file)
-    # Where the data lay when it was imported is nobody's business.
+    # No path of the data: it means nothing elsewhere, and may be private.
     data = {**run.data, "source": str(run.data["source"]).split(" (")[0]}
     (place / "data.json").write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
     shutil.rmtree(place / "weights", ignore_errors=True)

@@ -1,8 +1,8 @@
-"""What the documentation site needs beyond docs/: hooks of mkdocs.yml.
+"""Hooks of mkdocs.yml for the parts of the documentation site outside docs/.
 
-The README is the first page. Notebooks become pages, with the outputs that they hold. The pages
-link to files of the repository, which are not part of the site: those links are made to lead to the
-repository, and pictures among them are copied.
+The README is the first page. Notebooks become pages, with their outputs. Pages link to files that
+are not part of the site: these links are changed to point to the repository, and linked pictures
+are copied.
 """
 
 import json
@@ -64,7 +64,7 @@ def notebook_page(path: Path) -> str:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, **_: object) -> str:
-    """Make links that leave docs/ lead to the repository, and those of the README into docs/."""
+    """Point links that leave docs/ to the repository, and those of the README into docs/."""
     home = "README.md" if page.file.src_uri == "index.md" else f"docs/{page.file.src_uri}"
 
     def lead(found: re.Match[str]) -> str:
@@ -93,7 +93,7 @@ def _link(link: str, home: str, page: str, config: MkDocsConfig) -> str:
         address = f"{str(config.repo_url).rstrip('/')}/{kind}/main/{target}"
         return f"{address}#{anchor}" if anchor else address
     else:
-        return link  # mkdocs says that there is no such file
+        return link  # mkdocs then reports that there is no such file
     _, mark, anchor = link.partition("#")
     return posixpath.relpath(inside, posixpath.dirname(page) or ".") + mark + anchor
 

@@ -1,11 +1,11 @@
 """Train the ant that collects AntMaze data, and export it: `python tools/train_ant_expert.py`.
 
-The ant learns to walk into a direction that changes every 100 steps, by soft actor-critic in
+The ant learns to walk in a direction that changes every 100 steps, by soft actor-critic in
 OGBench's own `online-ant-v0` under its direction wrapper. The settings are those of OGBench's
-expert, but for two that save time: half as many gradient steps, at three times the learning rate.
-Run it again to continue where it was stopped. It needs the extra `experts`.
+expert, except two that save time: half as many gradient steps, and three times the learning rate.
+Run it again to continue after a stop. It needs the extra `experts`.
 
-What it writes into --directory: `model.zip` and `replay.npz` to continue from, and `curve.csv`. The
+It writes `model.zip` and `replay.npz`, to continue from, and `curve.csv` into --directory. The
 export is the actor's mean as safetensors, with the curve beside it.
 """
 
@@ -33,7 +33,7 @@ HIDDEN = (256, 256)
 SAMPLING_STEPS = 10_000
 """Random actions before the first gradient step."""
 TRAIN_FREQ = 2
-"""Steps of the environment for a gradient step, which is what takes the time."""
+"""Steps of the environment for each gradient step; the gradient step takes the time."""
 DIRECTION_STEPS = 100
 CURVE = ("steps", "seconds", "metres_per_second", "falls")
 EVALUATION = (8, 200)
@@ -43,7 +43,7 @@ ARRAYS = ("observations", "next_observations", "actions", "rewards", "dones", "t
 
 
 def make_env(seed: int) -> gymnasium.Env:
-    """The ant that is told a direction: 27 numbers of its state, then the direction."""
+    """The ant's environment: an observation is 27 numbers of its state, then the direction."""
     import gymnasium
     import ogbench.online_locomotion  # noqa: F401 - importing it registers its environments
     from ogbench.online_locomotion.wrappers import GymXYWrapper
@@ -62,7 +62,7 @@ def make_model(env: gymnasium.Env, args: argparse.Namespace) -> SAC:
         "MlpPolicy",
         env,
         learning_rate=args.learning_rate,
-        # A checkpoint keeps its size: a short first training must leave room to go on.
+        # A checkpoint keeps this size, so even a short first training needs room to continue.
         buffer_size=max(args.steps, STEPS),
         learning_starts=min(SAMPLING_STEPS, args.steps // 2),
         batch_size=256,
@@ -79,7 +79,7 @@ def make_model(env: gymnasium.Env, args: argparse.Namespace) -> SAC:
 
 
 def resume_or_begin(env: gymnasium.Env, args: argparse.Namespace) -> SAC:
-    """Continue from a checkpoint, if there is one; an exact repetition it is not."""
+    """Continue from a checkpoint, if there is one; the result is not exactly repeatable."""
     from stable_baselines3 import SAC
 
     path = args.directory / "model.zip"
@@ -93,7 +93,7 @@ def resume_or_begin(env: gymnasium.Env, args: argparse.Namespace) -> SAC:
 
 
 def save(model: SAC, directory: Path) -> None:
-    """Write the checkpoint: the replay buffer first, since only the model says that it is there."""
+    """Write the checkpoint: the replay buffer first, because the model marks it as complete."""
     buffer = model.replay_buffer
     size = buffer.size()
     arrays = {name: getattr(buffer, name)[:size] for name in ARRAYS}
@@ -113,7 +113,7 @@ def _read_replay(path: Path, buffer: ReplayBuffer) -> None:
 
 
 def _replace(path: Path, write: Callable[[Path], Any]) -> None:
-    # The ending stays last, or the libraries would add theirs.
+    # The suffix stays last; otherwise the libraries would add their own.
     temporary = path.with_name(f"new-{path.name}")
     write(temporary)
     temporary.replace(path)
@@ -139,7 +139,7 @@ def evaluate(expert: Expert, seed: int) -> tuple[float, float]:
     for _ in range(episodes):
         observation, _ = env.reset()
         for _ in range(steps):
-            # The wrapper leaves the position out; the expert looks past two coordinates.
+            # The wrapper leaves the position out; the expert ignores these two coordinates.
             padded = np.concatenate(([0.0, 0.0], observation[:-2]))
             action = expert.act(padded, observation[-2:])
             observation, reward, fell, _, _ = env.step(action)
@@ -162,7 +162,7 @@ def check_export(model: SAC, path: Path) -> None:
 
 
 def train(args: argparse.Namespace) -> None:
-    """Train in stretches; after each the curve gets a row, and everything is saved."""
+    """Train in intervals; after each, add a row to the curve and save everything."""
     args.directory.mkdir(parents=True, exist_ok=True)
     np.random.seed(args.seed)  # noqa: NPY002 - the wrapper draws directions from here
     model = resume_or_begin(make_env(args.seed), args)
@@ -199,7 +199,7 @@ def _versions() -> dict[str, str]:
 
 
 def _read_curve(path: Path, steps: int) -> list[dict[str, str]]:
-    """The rows so far; one that is ahead of the checkpoint is of work that was lost."""
+    """The rows so far, without those after the checkpoint, whose training was lost."""
     if not path.exists():
         return []
     with path.open(newline="") as file:

@@ -1,8 +1,8 @@
 """A whole robot from one file: the arm of Gymnasium-Robotics' FetchPickAndPlace, with its data.
 
-A gripper above a table is to bring a block to a place, on the table or in the air. This file says
+A gripper above a table brings a block to a place, on the table or in the air. This file says
 what the robot's states mean, which goals are official, how to put a state into the simulator, and
-how to make data. Nothing in goalsets knows of it; every command does, with `--plugin`:
+how to make data. goalsets has no code for this robot; `--plugin` makes every command work with it:
 
     pip install gymnasium-robotics
     goalsets tasks check fetch-pick-v0 --plugin examples/plugins/fetch.py
@@ -27,10 +27,10 @@ from goalsets import Episode, Group, Query, StateLayout
 from goalsets.envs.tasks import TASKS, Adapter, Scene, Script, Task
 
 EPISODES = min(1_000, int(os.environ.get("FETCH_EPISODES", "600")))
-"""How many episodes to make; a tenth as many are held out. A thousand is the most: seeds count
+"""How many episodes to make; a tenth as many are held out. The limit is a thousand: seeds count
 from 1,000,000 and 2,000,000, and those of evaluations and suites begin a thousand later."""
 STEP = 0.04
-"""Seconds a step takes. The environment's velocities are what happens in one."""
+"""Seconds of one step. The environment's velocities are changes during one step."""
 HALF_BLOCK = 0.025
 
 LAYOUT = StateLayout(
@@ -65,19 +65,19 @@ GOALS: dict[str, Callable[[float, float], bool]] = {
     "high in the air": lambda up, _: up > 0.25,
     "anywhere": lambda up, away: away > 0.05 or up > 0.05,
 }
-"""Official goals: of the places that the environment draws, those so far up, and so far away."""
+"""Official goals. Each kind accepts drawn places by their height and their distance."""
 
 
 class FetchAdapter(Adapter):
-    """What goalsets needs of Fetch beyond Gymnasium."""
+    """The parts that goalsets needs from Fetch beyond Gymnasium."""
 
     def reset(self, seed: int | None, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
-        """Start as the environment does, with a goal of the kind that was asked for."""
+        """Start as the environment does, with a goal of the requested kind."""
         raw, info = super().reset(seed, None)
         kinds, block = list(GOALS.values()), raw["observation"][BLOCK]
         number = (options or {}).get("task_id", len(kinds))
         fits = kinds[number - 1]
-        # Every kind draws by itself: otherwise two of them might stop at the same place.
+        # Every kind has its own generator: otherwise two kinds might draw the same place.
         self.inner.np_random = np.random.default_rng(None if seed is None else (seed, number))
         goal = self.inner._sample_goal()
         while not fits(goal[2] - self.inner.height_offset, _far(goal, block)):
@@ -86,7 +86,7 @@ class FetchAdapter(Adapter):
         return {**raw, "desired_goal": goal.copy()}, info
 
     def goal_state(self, raw: Any, info: Mapping[str, Any]) -> np.ndarray:
-        """The goal as a state that can be: the gripper holds the block there, at rest."""
+        """The goal as a possible state: the gripper holds the block there, at rest."""
         goal = np.zeros(LAYOUT.dim, dtype=np.float32)
         goal[GRIPPER] = goal[BLOCK] = raw["desired_goal"]
         goal[FINGERS] = HALF_BLOCK
@@ -99,7 +99,7 @@ class FetchAdapter(Adapter):
 
         robot, model, data = self.inner, self.inner.model, self.inner.data
         robot._reset_sim()
-        for _ in range(20):  # the block is out of the arm's way meanwhile
+        for _ in range(20):  # keep the block out of the arm's way
             data.joint("object0:joint").qpos[:3] = 0.0, 0.0, 3.0
             mujoco_utils.reset_mocap2body_xpos(model, data)
             data.mocap_pos[:] += state[GRIPPER] - data.site("robot0:grip").xpos
@@ -112,7 +112,7 @@ class FetchAdapter(Adapter):
         mujoco.mj_forward(model, data)
 
     def follow(self, state: np.ndarray, moved: Collection[str]) -> np.ndarray:
-        """What is seen from the gripper follows from where both are, or the other way round."""
+        """Keep the relative position and the two absolute positions consistent."""
         settled = state.copy()
         if "object_rel" not in moved:
             settled[RELATIVE] = state[BLOCK] - state[GRIPPER]
@@ -121,7 +121,7 @@ class FetchAdapter(Adapter):
         return settled
 
     def show_goal(self, goal: np.ndarray, query: Query) -> None:
-        """Move the red mark, and hide it where nobody asked for the block's place."""
+        """Move the red mark, and hide it if the query does not ask for the block's place."""
         asked = "object_pos" in {term.name for term in query.terms}
         self.inner.goal = np.asarray(goal, dtype=np.float64)[BLOCK]
         self.inner.model.site("target0").rgba[3] = 1.0 if asked else 0.0
@@ -129,18 +129,18 @@ class FetchAdapter(Adapter):
     pushes = "block"
 
     def push(self, rng: np.random.Generator) -> None:
-        """Let the block slide towards the middle of the table, more or less."""
+        """Let the block slide roughly towards the middle of the table."""
         joint = self.inner.data.joint("object0:joint")
         inwards = self.inner.initial_gripper_xpos[:2] - joint.qpos[:2]
         angle = np.arctan2(inwards[1], inwards[0]) + rng.uniform(-1, 1)
         joint.qvel[:2] += np.cos(angle), np.sin(angle)
 
 
-# --- Data: a player that looks at the state, has a place in mind, and is noisy -------------------
+# --- Data: a scripted player that moves to chosen places, with noise ------------------------------
 
 
 def act(state: np.ndarray, place: np.ndarray, carries: bool, opens: bool) -> np.ndarray:
-    """What brings the block, or else the gripper alone, towards a place."""
+    """The action that moves the block, or the gripper alone, towards a place."""
     if not carries:
         return _towards(place - state[GRIPPER], opens)
     path = state[RELATIVE].copy()
@@ -153,13 +153,13 @@ def act(state: np.ndarray, place: np.ndarray, carries: bool, opens: bool) -> np.
 
 
 def _towards(path: np.ndarray, opens: bool) -> np.ndarray:
-    """A straight way shows where it leads at every step, so only its length is limited."""
+    """A straight path: every step shows its target, so only the step's length is limited."""
     move = 10 * path
     return np.append(move / max(1.0, float(np.linalg.norm(move))), 1.0 if opens else -1.0)
 
 
 def play(task: Task, episodes: int, seed: int) -> list[Episode]:
-    """Make episodes. The noise is no blemish: pushed off its way, it records how to return."""
+    """Make episodes. The noise helps: the player leaves its path and records how to return."""
     world, rng = task.open(), np.random.default_rng(seed)
     made: list[Episode] = []
     for number in range(episodes):
@@ -173,7 +173,7 @@ def play(task: Task, episodes: int, seed: int) -> list[Episode]:
             actions.append(np.clip(action, -1, 1).astype(np.float32))
             states.append(world.step(actions[-1]).observation)
             held += _far(states[-1][BLOCK if carries else GRIPPER], place) < 0.03
-            if held > 10:  # long enough: now something else
+            if held > 10:  # long enough: choose another place
                 place = world.inner._sample_goal()
                 (carries, opens), held = rng.random(2) < 0.6, 0
         made.append(Episode(np.stack(states), np.stack(actions)))
@@ -196,11 +196,11 @@ class FetchTask(Task):
         """Import the library only now: commands that need no environment start faster."""
         import mujoco
 
-        with contextlib.redirect_stderr(io.StringIO()):  # it has news about other robots
+        with contextlib.redirect_stderr(io.StringIO()):  # it prints notices about other robots
             from gymnasium_robotics.utils import mujoco_utils
 
-        # `number in (kind, kind)` is false for MuJoCo's enumerations since MuJoCo 3.12, which
-        # Gymnasium-Robotics 1.4.2 does not know: it is given plain numbers.
+        # Since MuJoCo 3.12, `number in (kind, kind)` is false for MuJoCo's enumerations.
+        # Gymnasium-Robotics 1.4.2 relies on the old behaviour, so we give it plain numbers.
         kinds = {name: int(kind) for name, kind in mujoco.mjtJoint.__members__.items()}
         known = {**vars(mujoco), "mjtJoint": SimpleNamespace(**kinds)}
         mujoco_utils.mujoco = SimpleNamespace(**known)
@@ -208,7 +208,7 @@ class FetchTask(Task):
 
     @property
     def script(self) -> Script:
-        """Its data; training makes it where there is none."""
+        """The data of this task; training makes it if there is none."""
         return Script(
             "Fetch, scripted with noise",
             functools.partial(play, self, EPISODES, 0),

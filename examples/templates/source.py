@@ -1,10 +1,10 @@
-"""Logs of my own format, in one file: a directory of JSON Lines, one file an episode.
+"""Logs of my own format, in one file: a directory of JSON Lines, one file for each episode.
 
-A line is a step: the state by name, and the action that was taken in it.
+A line is a step: the state by name, and the action taken in it.
 
     {"state": {"x": 0.0, "y": 0.5}, "action": [0.1, -0.1]}
 
-Copy it, change the lines that are marked with "Yours:", and say
+Copy it, change the lines that are marked with "Yours:", and run
 `goalsets data import jsonl LOGS --plugin my_source.py`.
 """
 
@@ -22,7 +22,7 @@ from goalsets.data.sources.base import check_split, make_episode, natural
 @SOURCES.register("jsonl")  # Yours: its name.
 @dataclass(frozen=True)
 class JsonLines:
-    """Yours: what it reads, in a line. Fields become arguments and options of the command."""
+    """Yours: one line on what it reads. Fields become arguments and options of the command."""
 
     path: Path
     """The directory."""
@@ -30,19 +30,19 @@ class JsonLines:
     """Steps a second, if you know it."""
     notices: Notices = field(default_factory=Notices, init=False, repr=False, compare=False)
 
-    # Yours: whether the log sets episodes apart for validation. If not, a share is held out.
+    # Yours: whether the log has validation episodes. If not, the import holds out a share.
     has_validation = False
 
     def describe(self):
-        """Yours: what is being read, in a line."""
+        """Yours: one line that names the log."""
         return f"JSON Lines in {self.path}"
 
     def fields(self):
-        """Yours: the coordinates of a state, in order. A layout is proposed from their names."""
+        """Yours: the coordinates of a state, in order. The import proposes a layout from them."""
         return tuple(FieldSpec(name, 1) for name in self.steps(self.files()[0])[0]["state"])
 
     def episodes(self, split="train"):
-        """Yours: the episodes, one at a time, and the same ones whenever it is called."""
+        """Yours: the episodes, one at a time. Every call gives the same episodes."""
         check_split(split, self.has_validation, self.path)
         names = [field.name for field in self.fields()]
         for file in self.files():
@@ -51,7 +51,7 @@ class JsonLines:
                 raise SourceError(f"{file}: expected states of {', '.join(names)}, as elsewhere.")
             states = np.array([list(step["state"].values()) for step in steps], np.float32)
             actions = np.array([step["action"] for step in steps], np.float32)
-            # Where a log ends with an action, no state follows it: it is dropped, with a notice.
+            # If no state follows the last action, that action is dropped with a notice.
             episode = make_episode(str(file), states, actions, {}, self.notices)
             if episode is not None:  # a single state is no episode
                 yield episode

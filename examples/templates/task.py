@@ -1,8 +1,8 @@
-"""A task of my own, in one file: a point is steered on a plane; environment, names and data.
+"""A task of my own, in one file: a point that is steered on a plane, its layout and its data.
 
-Copy it, change the lines that are marked with "Yours:", and say
-`goalsets train steer-v0 --plugin my_task.py`. docs/your-own-task.md tells what else a task can do,
-such as pictures and a playground.
+Copy it, change the lines that are marked with "Yours:", and run
+`goalsets train steer-v0 --plugin my_task.py`. docs/your-own-task.md explains the other parts of a
+task, such as pictures and a playground.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ NEAR = 0.1
 
 
 class Steer(gymnasium.Env):
-    """Yours: any environment of Gymnasium's kind. Here: place and speed; actions accelerate."""
+    """Yours: any Gymnasium environment. Here a state is place and speed; actions accelerate."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 20}  # noqa: RUF012 - as in Gymnasium
     observation_space = gymnasium.spaces.Box(-2, 2, (4,), np.float32)
@@ -42,7 +42,7 @@ class Steer(gymnasium.Env):
 
 
 def play(episodes, seed):
-    """Yours: data by a script; here somebody steers to places at random. Or import logs."""
+    """Yours: a script that makes data, here by steering to random places. Or import logs."""
     rng, env, recorded = np.random.default_rng(seed), Steer(), []
     for _ in range(episodes):
         states, actions = [env.reset(seed=int(rng.integers(2**31)))[0]], []
@@ -58,18 +58,18 @@ def play(episodes, seed):
 
 @dataclass(frozen=True)
 class SteerTask(Task):
-    """A task with data of its own; where data is imported, `Task` itself is enough."""
+    """A task that makes its own data. If you import data, `Task` itself is enough."""
 
     @property
     def script(self):
-        """What `goalsets train` makes where there is no data: to train on, and held out."""
+        """The data that `goalsets train` makes if there is none: for training, and held out."""
         return Script("steered at random", lambda: play(200, seed=0), lambda: play(20, seed=1))
 
 
 gymnasium.register("Steer-v0", entry_point=Steer, max_episode_steps=80)
 LAYOUT = StateLayout(
     4,
-    # Yours: names for the coordinates, and how near is near.
+    # Yours: names for the coordinates, and their tolerances.
     [Group("place", (0, 1), tolerance=NEAR), Group("speed", (2, 3), tolerance=0.02)],
     task="place",  # Yours: the official question
     name="steer",
@@ -83,6 +83,6 @@ TASKS.add(
         horizon=80,  # Yours: steps of an evaluation
         relabel_horizon=40,  # Yours: how many steps ahead a goal may lie
         goals=("east", "corner"),  # Yours: names of the official goals
-        presets={"cpu": "small"},  # Yours: small networks for a small world; else leave it out
+        presets={"cpu": "small"},  # Yours: small networks for a small task; else leave it out
     ),
 )

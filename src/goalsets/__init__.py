@@ -30,20 +30,20 @@ def load(run: str | Path, step: int | None = None) -> TrainedPolicy:
     """Load a trained policy.
 
     Args:
-        run: A run directory.
-        step: A step whose weights were kept; the latest checkpoint unless given.
+        run: A run directory, or "demo", the model that comes with goalsets.
+        step: A step with kept weights; by default the latest checkpoint.
     """
     with needed_by("loading a run"):
-        from goalsets.runs.run import load  # torch is imported only by those who need it
+        from goalsets.runs.run import load  # imports torch, which not all users need
 
     return load(run, step)
 
 
 def check_task(task: Task | str) -> list[str]:
-    """Check whether a task fits, as Gymnasium's `check_env` does for an environment.
+    """Check a task, as Gymnasium's `check_env` checks an environment.
 
-    One error lists everything that is missing or wrong. Where nothing is, remarks come back: what
-    the task cannot do.
+    If something is missing or wrong, one error lists everything. Otherwise the result is a list of
+    remarks: what the task cannot do.
 
     Args:
         task: The task, or its name.

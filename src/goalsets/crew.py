@@ -1,13 +1,14 @@
-"""A crew: hands out jobs to processes, and replaces those that die.
+"""A crew: gives jobs to worker processes, and replaces workers that die.
 
-A crew is told how to *prepare* a worker and what jobs there are. Each worker prepares once (makes
-an environment, loads a policy) and then answers one job after another. What a job's answer is may
-depend on the job alone, never on the worker: so neither the number of workers nor a death changes
-a result.
+A crew knows how to *prepare* a worker, and which jobs there are. Each worker prepares once (it
+makes an environment, or loads a policy) and then answers one job after another. The answer must
+depend only on the job, never on the worker. So neither the number of workers nor a death changes a
+result.
 
-Two things can go wrong, and they are told apart. An *error* would come again with the same job: it
-is not tried again. A *death* (a crash, a kill, no memory) may be the machine's: the job is tried
-again, `MOST_DEATHS` times in all. Either way the other jobs are done first, then the crew raises.
+Two things can go wrong. An *error* would happen again with the same job, so the job is not tried
+again. A *death* (a crash, a kill, no memory) may be caused by the machine, so the job is tried
+again, up to `MOST_DEATHS` times in total. In both cases all other jobs are done first, and then the
+crew raises an error.
 """
 
 from __future__ import annotations
@@ -28,26 +29,26 @@ Job = TypeVar("Job")
 Answer = TypeVar("Answer")
 
 MOST_DEATHS = 2
-"""Workers that may die at one job, or before their first one, until it is given up."""
+"""After this many workers have died at one job, or before their first job, it is given up."""
 
 AHEAD = 2
-"""Jobs that a worker has been given: the one it is at, and one so that it need not wait."""
+"""How many jobs a worker has at a time: the current one, and one more so that it need not wait."""
 
 
 class WorkerError(GoalsetsError):
-    """Jobs that workers failed at or died of. The others are done."""
+    """Some jobs failed. All other jobs are done."""
 
 
 class Crew(Generic[Job, Answer]):
     """Answers jobs in several processes.
 
     Args:
-        prepare: Called in each worker with `arguments`; returns what answers a job. A function of
-            a module: the processes are new ones, and find it by its name.
-        arguments: For `prepare`.
-        workers: How many processes.
-        say: Told of workers that died.
-        doing: What is done with a job, for that message: "collected", "run".
+        prepare: Called in each worker with `arguments`; returns a function that answers a job. It
+            must be a function of a module, because the new processes find it by its name.
+        arguments: The arguments of `prepare`.
+        workers: The number of processes.
+        say: Called with messages about workers that died.
+        doing: What is done with a job, for these messages: "collected", "run".
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class Crew(Generic[Job, Answer]):
         say: Callable[[str], None],
         doing: str = "done",
     ) -> None:
-        """Start nothing yet."""
+        """Check the arguments; workers are started later."""
         if workers < 1:
             raise GoalsetsError(f"a crew needs 1 worker or more, got {workers}.")
         self._start = (prepare, arguments)
@@ -70,7 +71,7 @@ class Crew(Generic[Job, Answer]):
         self._failures: list[tuple[Job, str]] = []
 
     def answer(self, jobs: Iterable[Job]) -> Generator[tuple[Job, Answer], None, None]:
-        """Yield jobs and answers as they are finished; closing the iterator stops the workers.
+        """Yield jobs and their answers when they are finished; closing it stops the workers.
 
         Raises:
             WorkerError: At the end, if jobs failed; at once, if no worker can be prepared.
@@ -111,7 +112,7 @@ class Crew(Generic[Job, Answer]):
         busy.take(todo)
 
     def _start_work(self, busy: _Busy[Job], message: _Ready | _Unprepared) -> None:
-        """Know that a worker is prepared. If it cannot be, no other can."""
+        """Note that a worker is prepared. If it cannot be prepared, raise an error."""
         if isinstance(message, _Unprepared):
             raise WorkerError(message.reason)
         busy.ready, self._deaths_at_start = True, 0
@@ -119,7 +120,7 @@ class Crew(Generic[Job, Answer]):
     def _replace(
         self, dead: _Busy[Job], crew: dict[Connection, _Busy[Job]], todo: deque[Job]
     ) -> None:
-        """Hire another worker for one that died; not if they die at the start and some work."""
+        """Replace a worker that died, unless new workers die at the start and others work."""
         self._bury(dead, alone=not crew)
         todo.extendleft(reversed(dead.jobs))
         if todo and not (crew and self._deaths_at_start >= MOST_DEATHS):
@@ -129,8 +130,8 @@ class Crew(Generic[Job, Answer]):
         """Report a worker that died, and decide whether its job is tried again.
 
         Args:
-            busy: The worker. A job that is given up is taken from it.
-            alone: Whether it was the last one.
+            busy: The worker. A job that is given up is removed from it.
+            alone: Whether it was the last worker.
         """
         how = f"the process ended by {busy.worker.end()}"
         busy.dismiss()
@@ -151,9 +152,9 @@ class Crew(Generic[Job, Answer]):
             self._say(f"a worker died at the {job} ({how}); it is {self._doing} again.")
 
     def _fail(self, job: Job, reason: str) -> None:
-        """Keep what went wrong with a job until the others are done."""
+        """Keep the failure of a job until the others are done."""
         if not self._failures:
-            self._say(f"the {job} failed and is not tried again; the others go on.")
+            self._say(f"the {job} failed and is not tried again; the others continue.")
         self._failures.append((job, reason))
 
     def _summary(self, count: int) -> str:
@@ -165,7 +166,7 @@ class Crew(Generic[Job, Answer]):
 
 @dataclass
 class _Busy(Generic[Job]):
-    """A worker and what it has to do."""
+    """A worker and its jobs."""
 
     worker: Worker
     jobs: deque[Job] = field(default_factory=deque[Job])
@@ -173,13 +174,13 @@ class _Busy(Generic[Job]):
     """Whether it has been prepared."""
 
     def take(self, todo: deque[Job]) -> None:
-        """Have enough to do."""
+        """Take jobs until the worker has enough."""
         while todo and len(self.jobs) < AHEAD:
             self.jobs.append(todo.popleft())
             self.worker.send(self.jobs[-1])
 
     def dismiss(self) -> None:
-        """End the worker; it holds nothing that could be lost."""
+        """End the worker; nothing is lost with it."""
         self.worker.connection.close()
         self.worker.process.terminate()
         self.worker.process.join()
@@ -187,12 +188,12 @@ class _Busy(Generic[Job]):
 
 @dataclass(frozen=True)
 class _Ready:
-    """A worker says that it is prepared."""
+    """The message of a worker that is prepared."""
 
 
 @dataclass(frozen=True)
 class _Unprepared:
-    """A worker says why it cannot be prepared; another would say the same."""
+    """The message of a worker that cannot be prepared; it would be the same for another."""
 
     reason: str
 
@@ -206,7 +207,7 @@ class _Done:
 
 @dataclass(frozen=True)
 class _Failed:
-    """A worker says why a job has no answer; it goes on with the next one."""
+    """The message that a job failed; the worker continues with the next one."""
 
     reason: str
 
@@ -216,10 +217,10 @@ def _work(
     prepare: Callable[..., Callable[[Any], Any]],
     arguments: tuple[Any, ...],
 ) -> None:
-    """What a worker does: answer until the line closes."""
-    # Ctrl-C reaches the whole group of processes, but the one that started us decides what to do.
+    """The main function of a worker: answer jobs until the connection closes."""
+    # Ctrl-C reaches all processes of the group, but only the parent decides what to do.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Where nobody is there any more, what was under way is done again next time.
+    # If the parent has ended, the current job is lost; it is done again next time.
     with contextlib.suppress(EOFError, BrokenPipeError):
         try:
             handle = prepare(*arguments)
@@ -237,5 +238,5 @@ def _work(
 
 
 def _reason(error: Exception) -> str:
-    """What to tell of an error: its sentence if it is ours, else all that is known."""
+    """The message of an error if it is one of goalsets; otherwise the whole traceback."""
     return str(error) if isinstance(error, GoalsetsError) else traceback.format_exc()

@@ -1,11 +1,12 @@
-"""One writer: a lock on a directory that its holder's death lets go, and that says who holds it.
+"""Locks: only one process at a time writes to a directory, and others see which one.
 
-The lock is the system's, on a file that the holder keeps open: when its process ends, however it
-ends, the lock is gone. In the file stands who holds it, for people. A holder that ends in order
-removes the file; one that was killed leaves it, and nobody minds. Readers take no lock.
+The lock is one of the operating system, on a file that the holder keeps open. When the holder's
+process ends in any way, the lock is released. The file names the holder, for people. A holder that
+ends normally removes the file. A holder that is killed leaves the file, which does no harm. Readers
+take no lock.
 
-Locks work on local file systems and over NFS. Where a file system has none, what stands in the
-file must do: a writer of this machine whose process lives is believed, any other is not.
+Locks work on local file systems and over NFS. If a file system has no locks, the content of the
+file decides: the lock counts as taken if it names a running process of this machine.
 """
 
 from __future__ import annotations
@@ -28,22 +29,22 @@ from goalsets.core import GoalsetsError
 from goalsets.core.door import read_json
 
 _LONGEST = 300
-"""Characters of a command that are told."""
+"""The most characters of the holder's command that are stored."""
 _TAKEN = (errno.EWOULDBLOCK, errno.EACCES)
 
 
 class InUseError(GoalsetsError):
-    """Somebody else is writing there; the message says who."""
+    """Another process writes there; the message names it."""
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds a lock."""
+    """The process that holds a lock."""
 
     pid: int
     host: str
     since: str
-    """By the clock on the wall, of that machine."""
+    """Local time of its machine."""
     command: str
 
     @classmethod
@@ -56,7 +57,7 @@ class Holder:
         return cls(os.getpid(), platform.node(), since, command[:_LONGEST])
 
     def __str__(self) -> str:
-        """Speak of it."""
+        """Describe the holder."""
         return f"process {self.pid} on {self.host} since {self.since} ({self.command})"
 
 
@@ -66,9 +67,9 @@ class _Held:
 
     thread: int
     file: IO[bytes]
-    """Open: closing it lets the lock go."""
+    """The open file; closing it releases the lock."""
     times: int = 1
-    """How often the thread has taken it."""
+    """How often the thread has taken the lock."""
 
 
 _held: dict[str, _Held] = {}
@@ -82,9 +83,9 @@ class Lock:
     Args:
         path: The file that is locked. Its directory is made, and removed at the end if it is empty.
         doing: What the holder does, for the message: "train in runs/a".
-        advice: What somebody can do who is told that another holds it.
-        again: Whether a thread that has it may take it again, as a worker of a sweep does that has
-            claimed a run and then trains it.
+        advice: What to do if another process has the lock, for the message.
+        again: Whether a thread that has the lock may take it again. A worker of a sweep needs
+            this: it claims a run and then trains it.
     """
 
     def __init__(
@@ -95,13 +96,13 @@ class Lock:
         *,
         again: bool = False,
     ) -> None:
-        """Take nothing yet."""
+        """Prepare the lock; it is not taken yet."""
         self.path = path
         self._doing, self._advice, self._again = doing, advice, again
         self._key = str(path.absolute())
 
     def __enter__(self) -> Lock:
-        """Take it, or raise at once an error that says who has it."""
+        """Take the lock, or immediately raise an error that names its holder."""
         try:
             taken = self.take()
         except OSError as error:
@@ -113,11 +114,11 @@ class Lock:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let it go."""
+        """Release the lock."""
         self.release()
 
     def take(self) -> bool:
-        """Take it, or return False at once if another thread or process has it."""
+        """Take the lock, or return False immediately if another thread or process has it."""
         me = threading.get_ident()
         with _changing:
             held = _held.get(self._key)
@@ -131,14 +132,15 @@ class Lock:
             return file is not None
 
     def release(self) -> None:
-        """Let it go as often as it was taken; the last time it is free."""
+        """Release the lock; it is free after as many calls as it was taken."""
         with _changing:
             held = _held[self._key]
             held.times -= 1
             if held.times:
                 return
             del _held[self._key]
-            # The name goes before the lock: whoever opened it meanwhile sees that, and opens anew.
+            # Remove the name before the lock: a process that opened the file meanwhile notices
+            # that, and opens a new one.
             with contextlib.suppress(OSError):
                 self.path.unlink()
             held.file.close()
@@ -150,7 +152,7 @@ class Lock:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 file = self.path.open("a+b", buffering=0)
-            except FileNotFoundError:  # the last holder has removed the directory this moment
+            except FileNotFoundError:  # the last holder has just removed the directory
                 continue
             if not self._is_ours(file):
                 file.close()
@@ -158,7 +160,7 @@ class Lock:
             if _is_named(self.path, file):
                 break
             file.close()
-        with contextlib.suppress(OSError):  # a full disk: the lock holds, but does not say whose
+        with contextlib.suppress(OSError):  # if the disk is full, the lock does not name its holder
             file.truncate(0)
             file.write(json.dumps(asdict(Holder.me())).encode())
         return file
@@ -169,14 +171,14 @@ class Lock:
         except OSError as error:
             if error.errno in _TAKEN:
                 return False
-            # A file system without locks.
+            # The file system has no locks.
             found = read_holder(self.path)
             return found is None or found.host != platform.node() or not _lives(found.pid)
         return True
 
 
 def read_holder(path: Path) -> Holder | None:
-    """Who holds a lock, or held it when it was killed; None where nothing tells."""
+    """The process that holds a lock, or held it when it was killed; None if unknown."""
     try:
         plain = read_json(path)
         return Holder(
@@ -187,7 +189,7 @@ def read_holder(path: Path) -> Holder | None:
 
 
 def _is_named(path: Path, file: IO[bytes]) -> bool:
-    """Whether an open file is still the one of this name."""
+    """Whether an open file still has this name."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
@@ -199,6 +201,6 @@ def _lives(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # it belongs to another user
         return True
     return pid != os.getpid()

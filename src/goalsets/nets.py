@@ -1,4 +1,4 @@
-"""Networks: the goal-conditioned MLP of the paper's appendix G, one or several at once.
+"""Networks: the goal-conditioned MLP of the paper's appendix G, single or as an ensemble.
 
 A network maps a state input x and a goal input z to an output y:
 
@@ -6,8 +6,8 @@ A network maps a state input x and a goal input z to an output y:
 
 with GELU, hidden width 256, two hidden layers in f_goal and four in f_out, Xavier-uniform weights
 and zero biases. An *ensemble* stacks the weights of E networks, so that a layer of all of them is
-one batched product. A network can be called *frozen*: gradients then flow to its inputs and not to
-its weights, which is what an actor that climbs a critic needs.
+one batched product. A network can be called *frozen*: gradients then flow to its inputs but not to
+its weights. An actor that maximises a critic needs this.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ class MLP(nn.Module):
     """Hidden layers with GELU, then a linear one, for each of E networks.
 
     Attributes:
-        dtype: What layers are computed in, see `compute_in`; None has the type of the input. What
-            is an answer, and not an input of another network, keeps that type in the last layer: a
-            value of −60 in bfloat16 could not tell one step from the next.
+        dtype: The type in which layers are computed, see `compute_in`; None is the type of the
+            input. If the output is a final result, the last layer is always computed in the type
+            of the input: in bfloat16, a value of −60 could not distinguish one step from the next.
     """
 
     dtype: torch.dtype | None = None
     answers = True
-    """Whether the output is an answer."""
+    """Whether the output is a final result, not the input of another network."""
 
     def __init__(
         self, ensemble: int, in_dim: int, out_dim: int, layers: int, hidden: int = HIDDEN
@@ -74,7 +74,7 @@ class MLP(nn.Module):
     def forward(self, x: Tensor, frozen: bool = False) -> Tensor:
         """`[E or 1, B, in]` gives `[E, B, out]`."""
         weights = [p.detach() if frozen else p for p in self.parameters()]
-        if len(x) < len(weights[0]):  # one input goes to all networks
+        if len(x) < len(weights[0]):  # one input for all networks
             x = x.expand(len(weights[0]), -1, -1)
         exact, rough = x.dtype, self.dtype or x.dtype
         x = x.to(rough)
@@ -85,12 +85,10 @@ class MLP(nn.Module):
 
 
 def compute_in(module: nn.Module, dtype: torch.dtype | None) -> None:
-    """Have the hidden layers of all networks in a module computed in a type; weights keep theirs.
+    """Set the type in which all networks of a module compute their hidden layers.
 
-    None computes in the type of the inputs.
-
-    What is computed around the networks, such as differences between a state and a goal, is not
-    touched.
+    None is the type of the inputs. The weights keep their type. Computations outside the networks,
+    such as differences between a state and a goal, do not change.
     """
     for each in module.modules():
         if isinstance(each, MLP):
@@ -104,8 +102,8 @@ class GoalMLP(nn.Module):
         x_dim: The state input, or state and action.
         z_dim: The goal input.
         out_dim: The output.
-        ensemble: E, how many networks.
-        bias: Where the outputs start: the last layer's biases.
+        ensemble: E, the number of networks.
+        bias: The initial biases of the last layer.
         hidden: The width of hidden layers.
     """
 
@@ -161,7 +159,7 @@ class Actor(GoalMLP):
         z_dim: The goal input.
         action_dim: A.
         hidden: The width of hidden layers.
-        seen: Which coordinates of the state it is given beside the goal input; all unless said.
+        seen: Which coordinates of the state it gets beside the goal input; None for all.
     """
 
     def __init__(
@@ -186,14 +184,14 @@ def _only(x: Tensor, seen: NDArray[np.intp] | None) -> Tensor:
 
 
 class QuickActor:
-    """An `Actor` that shares its weights, stripped for acting.
+    """A fast `Actor` for inference, which shares the weights of the original.
 
-    For one state, a call into torch takes longer than what it computes: `one` does the same sums
-    with NumPy in half the time. For many, torch is faster. There are no gradients.
+    For one state, the overhead of calling torch is larger than the computation. So `one` computes
+    the same with NumPy in half the time. For many states, torch is faster. There are no gradients.
     """
 
     def __init__(self, actor: Actor) -> None:
-        """Take the views of the weights; they follow the actor as long as it stays in place."""
+        """Take views of the weights; they follow the actor while its tensors are not replaced."""
         self._seen = actor.seen
         self._encoder, self._trunk = _plain(actor.encoder), _plain(actor.trunk)
         self._norm = (actor.scale.detach()[0, 0], actor.shift.detach()[0, 0])
@@ -220,7 +218,7 @@ _Floats = NDArray[np.float32]
 _Plain = list[tuple[Tensor, Tensor]]
 _Arrays = list[tuple[_Floats, _Floats]]
 _LAYER_NORM_EPSILON = 1e-5
-"""What torch's layer norm adds to the variance."""
+"""The number that torch's layer norm adds to the variance."""
 
 
 def _pairs(mlp: MLP) -> Iterator[tuple[Tensor, Tensor]]:

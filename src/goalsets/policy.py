@@ -1,6 +1,6 @@
 """TrainedPolicy: a trained learner that answers questions.
 
-The query is an argument of every call, never a part of the checkpoint.
+The query is an argument of every call. It is never a part of the checkpoint.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Masks = NDArray[np.bool_]
 
 
 class PlannerSource(Protocol):
-    """Gives the planner that belongs to a policy."""
+    """Returns the planner of a policy."""
 
     def __call__(
         self, store: Store | str | Path | None = None, *, say: Callable[[str], None] = silence
     ) -> Planner:
-        """Read it, or learn it from a store."""
+        """Read the planner, or learn it from a store."""
         ...
 
 
@@ -44,11 +44,11 @@ class TrainedPolicy:
     """A trained learner as a `goalsets.core.acting.Policy`.
 
     Args:
-        learner: Trained; it is put into evaluation mode.
+        learner: The trained learner; it is put into evaluation mode.
         layout: The layout of the states.
-        normaliser: Of the data it was trained on.
-        bounds: Of actions; ±1 unless given.
-        planner: Gives its planner; None for a policy that comes from no run.
+        normaliser: The normaliser of the training data.
+        bounds: The bounds of actions; by default ±1.
+        planner: Returns its planner; None for a policy without a run directory.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class TrainedPolicy:
         bounds: Bounds | None = None,
         planner: PlannerSource | None = None,
     ) -> None:
-        """Get ready to act."""
+        """Prepare to act."""
         learner.prepare()
         self.learner = learner
         self.layout = layout
@@ -70,16 +70,16 @@ class TrainedPolicy:
 
     @property
     def answers(self) -> str:
-        """What it answers, for people."""
+        """Which questions it answers, as text for people."""
         return self.learner.conditioner.answers
 
     @property
     def distance_unit(self) -> str | None:
-        """What its distance counts; None if it learns none."""
+        """The unit of its distance; None if it learns no distance."""
         return self.learner.distance_unit
 
     def hears(self, query: QueryLike) -> Masks:
-        """Which coordinates of a goal it is shown when it is asked this: `[D]` or `[B, D]`."""
+        """Which coordinates of a goal the policy sees under this query: `[D]` or `[B, D]`."""
         return self.learner.conditioner.heard(self._reader.mask(query))
 
     def reset(self) -> Memory | None:
@@ -120,24 +120,24 @@ class TrainedPolicy:
         prices: Prices = "data",
         say: Callable[[str], None] = silence,
     ) -> PlanningPolicy:
-        """The same policy, which is asked chains of questions: see `goalsets.plan`.
+        """The same policy with a planner, which asks it chains of questions: see `goalsets.plan`.
 
-        The first time, the planner is learned from the data, which takes a few seconds, and is kept
-        in the run directory.
+        The first time, the planner is learned from the data, which takes a few seconds. It is then
+        stored in the run directory.
 
         Args:
-            store: Data to learn from, or its directory, where the run has no planner yet; the data
-                of its task unless given.
-            prices: What a move costs in a plan: what it took in the data, or what the policy's own
-                distance says, which must count steps.
-            say: Told that it learns, and what somebody should know of the data.
+            store: The data to learn from, or its directory, if the run has no planner yet; by
+                default the data of its task.
+            prices: How moves are priced: by the steps in the data, or by the policy's own
+                distance, which must be in steps.
+            say: Called with messages about the learning and the data.
         """
         if self._planner is None:
             raise GoalsetsError(
                 "this policy comes from no run directory, so it has no planner: make one with "
                 "goalsets.plan.Planner.learn, and pass both to goalsets.plan.PlanningPolicy."
             )
-        from goalsets.plan import PlanningPolicy  # with scipy, for those who plan
+        from goalsets.plan import PlanningPolicy  # imports SciPy, which only planning needs
 
         return PlanningPolicy(self, self._planner(store, say=say), prices)
 
@@ -149,5 +149,5 @@ class TrainedPolicy:
 
 
 def no_distance(learner: str) -> GoalsetsError:
-    """The error for a learner that was asked for a distance and learns none."""
-    return GoalsetsError(f"{learner} learns no distance: ask a policy of a learner with a value.")
+    """The error for a learner without a distance."""
+    return GoalsetsError(f"{learner} learns no distance: use a learner with a value or distance.")

@@ -1,4 +1,4 @@
-"""What people see of long work: a live line on a terminal, a line now and then elsewhere."""
+"""Shows the progress of long work: a live line on a terminal, otherwise a line now and then."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 LINE_INTERVAL = 30.0
-"""Seconds between lines where there is no terminal."""
+"""Seconds between lines without a terminal."""
 
 
 class Screen:
-    """A bar that takes over the last line of a terminal, as a context manager.
+    """A progress bar on the last line of a terminal, as a context manager.
 
     Args:
-        console: Where to show it.
-        columns: What the line consists of.
-        interval: Seconds between lines where there is no terminal.
+        console: The console to write to.
+        columns: The columns of the bar.
+        interval: Seconds between lines without a terminal.
     """
 
     def __init__(
         self, console: Console, *columns: ProgressColumn, interval: float = LINE_INTERVAL
     ) -> None:
-        """Show nothing yet."""
+        """Prepare the bar; it is not shown yet."""
         self._console = console
         self._interval = interval
         self._spoken = time.monotonic()
-        # A few times a second is plenty; every redraw takes time from the work.
+        # Redrawing takes time, so twice a second is enough.
         self._bar = Progress(
             *columns,
             console=console,
@@ -42,7 +42,7 @@ class Screen:
         )
 
     def __enter__(self) -> Self:
-        """Take over the last line of a terminal."""
+        """Show the bar."""
         self._bar.start()
         return self
 
@@ -52,15 +52,15 @@ class Screen:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Give it back."""
+        """Remove the bar."""
         self._bar.stop()
 
     def say(self, text: str) -> None:
-        """Print a line of its own."""
+        """Print a line."""
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def say_now_and_then(self, text: str) -> None:
-        """Print a line where there is no terminal to show a live one, if the last is long ago."""
+        """Without a terminal, print a line if the last one is older than the interval."""
         now = time.monotonic()
         if not self._console.is_terminal and now - self._spoken >= self._interval:
             self._spoken = now
@@ -68,7 +68,7 @@ class Screen:
 
 
 def clock(seconds: float) -> str:
-    """Such as `0:02:05`."""
+    """A duration such as `0:02:05`."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}"

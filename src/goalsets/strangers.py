@@ -1,8 +1,8 @@
-"""Strangers: what tells a server of ours who is calling it, and whether they may.
+"""Strangers: checks which requests our servers accept.
 
-Even a server that only this machine can reach has strangers: a web page that somebody has open can
-open WebSockets to localhost, and a name that a page controls can point there. So the name that a
-client calls the server by must be one of this machine's, and a page of another origin is refused.
+Even a server that only this machine can reach needs these checks. A web page in the user's browser
+can open WebSockets to localhost, and a host name that an attacker controls can point there. So the
+host name of a request must be one of this machine's, and pages of other origins are refused.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from goalsets.core import GoalsetsError
 
 TOKEN_VARIABLE = "GOALSETS_TOKEN"
 MIN_TOKEN = 16
-"""Characters of the shortest token that is accepted."""
+"""The length of the shortest token that is accepted."""
 
 
 def is_loopback(host: str) -> bool:
@@ -36,9 +36,9 @@ def host_name(host: str) -> str:
 
 
 def is_own_origin(origin: str | None, host: str) -> bool:
-    """Whether a request comes from a page of the server's own, or from no page.
+    """Whether a request comes from the server's own page, or from no page.
 
-    Programs send no origin; a browser sends that of the page which asks.
+    A browser sends the origin of the page; other programs send none.
     """
     if origin is None:
         return True
@@ -50,16 +50,16 @@ def is_own_origin(origin: str | None, host: str) -> bool:
 
 
 def is_token(given: str | bytes, token: bytes) -> bool:
-    """Compare in constant time: how long it takes must not tell how much of it was right."""
+    """Compare in constant time, so that the time does not show how much of a token is right."""
     return hmac.compare_digest(given.encode() if isinstance(given, str) else given, token)
 
 
 def check_token(token: str) -> str:
-    """Return the token if it can be one."""
+    """Return the token if it is long enough and has no spaces; otherwise raise an error."""
     token = token.strip()
     if len(token) < MIN_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
         raise GoalsetsError(
-            f"a token needs {MIN_TOKEN} or more characters without spaces, as "
-            "python -c 'import secrets; print(secrets.token_urlsafe())' makes one."
+            f"a token needs {MIN_TOKEN} or more characters without spaces. Make one with: "
+            "python -c 'import secrets; print(secrets.token_urlsafe())'"
         )
     return token

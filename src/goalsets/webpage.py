@@ -1,4 +1,4 @@
-"""Pages that need nothing beside themselves: a template of a package, filled in."""
+"""Writes HTML pages without further files, from the template of a package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TEMPLATE = "page.html.jinja"
 def write_webpage(package: str, path: str | Path, **values: Any) -> None:  # noqa: ANN401 - a template takes anything
     """Fill in the template `page.html.jinja` of a package, and write it to a file.
 
-    A value that the template names and nobody gives is an error.
+    A value that the template names but that is not given is an error.
     """
     import jinja2
 

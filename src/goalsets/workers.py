@@ -1,4 +1,4 @@
-"""Workers: processes of their own, and what this machine has for them."""
+"""Workers: separate processes, and the cores and memory that are available to them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
 
-# Workers share the cores by being many, so each computes in one thread; and they draw nothing, so
-# MuJoCo need not look for a display. NumPy and its linear algebra have other code for each kind of
-# processor, whose results differ in their last bits; contacts make another episode of that. So all
-# take the code that every x86 processor of the last ten years can run; others do not hear of it.
+# There are as many workers as cores, so each computes in one thread. They draw no pictures, so
+# MuJoCo need not look for a display. NumPy and its linear algebra have different code for each kind
+# of processor, whose results differ in their last bits; with contacts, that changes an episode. So
+# all workers use the code that every x86 processor of the last ten years can run. On other
+# processors these variables have no effect.
 WORKER_ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "MUJOCO_GL": "disable",
@@ -29,46 +30,46 @@ _MEMORY_LIMITS = (
     "/sys/fs/cgroup/memory.max",
     "/sys/fs/cgroup/memory/memory.limit_in_bytes",
 )
-"""Where Linux says what a container may have, in its two versions."""
+"""The files with the memory limit of a container, in Linux's two versions."""
 
 
 def silence(*_: object) -> None:
-    """Hear of something, and say nothing."""
+    """Ignore a message."""
 
 
 def available_cores() -> int:
-    """How many processors this process may use."""
+    """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def available_memory() -> int:
-    """How many bytes of memory this process may still take, about."""
+    """About how many bytes of memory this process may still take."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         free = 1024 * next(int(x.split()[1]) for x in lines if x.startswith("MemAvailable"))
-    except (OSError, StopIteration, ValueError):  # not Linux: half of what is built in
+    except (OSError, StopIteration, ValueError):  # not Linux: assume half of all memory
         free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     limits: list[int] = []
     for name in _MEMORY_LIMITS:
-        with contextlib.suppress(OSError, ValueError):  # no such file, or it says "max"
+        with contextlib.suppress(OSError, ValueError):  # no such file, or its content is "max"
             limits.append(int(Path(name).read_text(encoding="ascii")))
     return min([free, *limits])
 
 
 class Worker:
-    """A process, and our end of the line to it.
+    """A process, and our end of the connection to it.
 
-    Each has a line of its own: one that is killed cannot leave a lock behind, and its end of the
-    line closes.
+    Each worker has its own connection. So a worker that is killed cannot leave a lock behind, and
+    its end of the connection closes.
 
     Args:
-        target: What the process does, with its end of the line and `arguments`. A function of a
-            module: the process is a new one, and finds it by its name.
-        arguments: For `target`.
-        variables: Its environment, beside ours.
-        daemon: Whether it ends with us; if so, it may have no processes of its own.
+        target: The function that the process runs, with its end of the connection and `arguments`.
+            It must be a function of a module, because the new process finds it by its name.
+        arguments: The arguments of `target`.
+        variables: Environment variables in addition to ours.
+        daemon: Whether it ends with our process; it must then not start processes itself.
     """
 
     def __init__(
@@ -84,24 +85,24 @@ class Worker:
         self.process = context.Process(target=target, args=(theirs, *arguments), daemon=daemon)
         with environment(variables):
             self.process.start()
-        # As long as we held their end too, we would not see it close.
+        # Close our copy of the worker's end; otherwise we would not notice when it closes.
         theirs.close()
 
     def send(self, job: object) -> None:
-        """Hand out a job. A worker that is dead does not answer: there its death is seen."""
+        """Send a job. If the worker is dead, nothing happens here; `receive` then returns None."""
         with contextlib.suppress(OSError):
             self.connection.send(job)
 
-    def receive(self) -> Any:  # noqa: ANN401 - whatever it answers
-        """What came, or None when the line is dead."""
+    def receive(self) -> Any:  # noqa: ANN401 - any answer
+        """The next message, or None if the worker is dead."""
         try:
             return self.connection.recv()
         except (EOFError, OSError):
             return None
 
     def end(self) -> str:
-        """Close the line of a worker that is dead, and say how it died."""
-        # Its end of the line closes a moment before it has an exit code.
+        """Close the connection of a dead worker, and say how it died."""
+        # The connection closes a moment before the process has an exit code.
         self.process.join(timeout=5)
         self.connection.close()
         code = self.process.exitcode
@@ -110,7 +111,7 @@ class Worker:
 
 @contextlib.contextmanager
 def environment(variables: dict[str, str]) -> Iterator[None]:
-    """Environment variables for processes that start inside."""
+    """Set environment variables for processes that are started inside."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:

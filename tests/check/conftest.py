@@ -19,6 +19,8 @@ from goalsets.runs.run import Run
 from goalsets.train.session import Pace, train
 
 TASK = "tabletop-single-v0"
+TRAINED = 1200
+"""Steps after which the good run knows its questions well above the threshold of a go."""
 LAYOUT = TASKS[TASK].layout
 USUAL = UsualTolerances(np.zeros((1, LAYOUT.dim)))
 """Never asked for: all groups of this layout have tolerances."""
@@ -50,7 +52,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture(scope="session")
 def trained(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return make_run(tmp_path_factory.mktemp("runs") / "trained", store, 800)
+    return make_run(tmp_path_factory.mktemp("runs") / "trained", store, TRAINED)
 
 
 @pytest.fixture(scope="session")
@@ -70,4 +72,4 @@ def misled(tmp_path_factory: pytest.TempPathFactory) -> Run:
     rng = np.random.default_rng(0)
     shuffled = [dataclasses.replace(e, actions=rng.permutation(e.actions)) for e in right]
     wrong = make_store(tmp_path_factory.mktemp("wrong") / TASK, shuffled)
-    return make_run(tmp_path_factory.mktemp("runs") / "misled", wrong, 800)
+    return make_run(tmp_path_factory.mktemp("runs") / "misled", wrong, TRAINED)

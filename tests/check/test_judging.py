@@ -77,7 +77,7 @@ def test_nothing_wrong_is_a_go() -> None:
         ({"imitation": acting(0.4, neighbour=0.2)}, "no-go", "than copying the nearest training"),
         ({"distances": {"rank_correlation": 0.1}}, "caution", "does not know how far it is"),
         ({"distances": {"rank_correlation": float("nan")}}, "caution", "correlation is none"),
-        ({"behaviour": {"unsteadiness": 0.5}}, "caution", "Noise of 1% on what it sees"),
+        ({"behaviour": {"unsteadiness": 0.5}}, "caution", "Noise of 1% on its observations"),
         ({"behaviour": {"saturation": (0.1, 0.95)}}, "no-go", "Action 1 is at its bound in 95 %"),
         ({"behaviour": {"slowest": 15.0}}, "caution", "An action takes 15.0 ms"),
         ({"behaviour": {"slowest": 25.0}}, "no-go", "the control period is 20.0 ms"),

@@ -138,7 +138,7 @@ def test_the_command_says_what_does_not_go_together(
     base = ["check", str(with_distance.path), "--data", str(small.path)]
     for words, told in (
         (["--goal", "bank:1"], "a goal needs a question"),
-        (["--suite", "x.yaml", "--query", "eff_pos"], "a suite brings its own questions"),
+        (["--suite", "x.yaml", "--query", "eff_pos"], "a suite has its own questions"),
         (["--rate", "0"], "the rate must be above 0"),
         (["--query", "hand"], "unknown group 'hand'"),
     ):
@@ -197,7 +197,7 @@ def test_the_others_point_to_check(
     own_log: tuple[Run, Store], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     run, store = own_log
-    with pytest.raises(GoalsetsError, match="'goalsets check RUN' says what its data can tell"):
+    with pytest.raises(GoalsetsError, match="'goalsets check RUN' judges it by its data"):
         open_setup([run.path])
     with pytest.raises(GoalsetsError, match="'goalsets check RUN' compares their distances"):
         common_task([run])

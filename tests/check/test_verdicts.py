@@ -48,7 +48,7 @@ def test_an_untrained_policy_is_stopped(untrained: Run, store: Store) -> None:
 def test_a_policy_with_shuffled_actions_is_stopped(misled: Run, store: Store) -> None:
     found = check_run(misled, store, ask(misled, *QUESTIONS))
     assert [q.verdict.word for q in found.questions] == ["no-go", "no-go"]
-    assert "is not what the run was trained on" in found.notes[0]
+    assert "The run was not trained on this data" in found.notes[0]
 
 
 def test_a_goal_without_data_is_stopped_with_its_nearest_answers(
@@ -92,7 +92,7 @@ def test_a_policy_that_cannot_hear_is_stopped(store: Store, tmp_path: Path) -> N
     run = make_run(tmp_path / "task", store, 1, scheme="her-task")
     (checked,) = check(run, store, "eff_pos")
     assert checked.verdict.word == "no-go"
-    assert "cannot hear all of this one" in checked.verdict.reason
+    assert "does not see all of this question" in checked.verdict.reason
 
 
 def test_without_held_out_episodes_it_is_a_caution_at_best(trained: Run, tmp_path: Path) -> None:

@@ -116,6 +116,16 @@ def test_help_tells_every_option_in_the_words_of_its_docstring(
         assert re.search(rf"{flag}.{{0,60}} {re.escape(says)}", text), f"no {name}: {says}"
 
 
+def test_help_does_not_break_lines_as_the_source_does(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    with pytest.raises(SystemExit):
+        cli.main(["train", "--help"])
+    # In the docstring, a line ends after "directory".
+    assert "directory of a store of your own." in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_help_lists_every_command_with_what_it_is_for(
     group: str, ask_help: Callable[[str], str]

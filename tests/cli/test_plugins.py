@@ -1,10 +1,12 @@
-"""`--plugin`, on every command and in every process that a command starts."""
+"""`--plugin`, on every command and in every process that a command starts.
+
+Workers of evaluations, servers and sweeps: see tests/plugins/test_templates.py.
+"""
 
 from __future__ import annotations
 
 import json
 import signal
-import sys
 import urllib.request
 from pathlib import Path
 
@@ -14,11 +16,9 @@ from goalsets.cli import PLUGIN_HELP, main, take_plugins
 from goalsets.core import GoalsetsError
 from goalsets.data.store import Store
 from goalsets.runs.run import Run, RunError
-from goalsets.sweep.files import write_sweep
 from tests.evaluate.conftest import TASK, make_store
 from tests.plugin_files import QUERIES, SOURCE, goalsets, run_python, write
 from tests.processes import started
-from tests.sweep.conftest import small
 
 PLUGIN = ("--plugin", "robots/my_robot.py")
 TINY = ("--steps", "8", "--batch-size", "16", "--hidden", "32", "--threads", "1")
@@ -108,12 +108,6 @@ def test_training_records_the_plugin_and_evaluates_with_it(place: Path) -> None:
 
 
 @pytest.mark.full
-def test_workers_of_an_evaluation_know_it(place: Path) -> None:
-    done = goalsets("eval", "run", *PLUGIN, "--episodes", "1", "--workers", "2", cwd=place)
-    assert "run, step 8: success" in done.stdout, done.stderr
-
-
-@pytest.mark.full
 def test_without_the_plugin_a_run_says_what_it_needs(place: Path) -> None:
     done = goalsets("eval", "run", cwd=place)
     assert done.returncode == 2
@@ -150,35 +144,11 @@ except RunError as error:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("command", "says", "stop"),
-    [
-        ("serve", r"serving on (\S+);", signal.SIGTERM),
-        ("play", r"open (\S+) in a browser", signal.SIGINT),
-    ],
-)
-def test_servers_know_it(place: Path, command: str, says: str, stop: signal.Signals) -> None:
-    words = (command, str(place / "run"), "--plugin", str(place / "robots" / "my_robot.py"))
+def test_the_playground_knows_it(place: Path) -> None:
+    words = ("play", str(place / "run"), "--plugin", str(place / "robots" / "my_robot.py"))
+    says, one = r"open (\S+) in a browser", {"OMP_NUM_THREADS": "1"}
     with (
-        started(*words, says=says, stop=stop, variables={"OMP_NUM_THREADS": "1"}) as server,
-        urllib.request.urlopen(server.url + ("/v1/models" * (command == "serve"))) as answer,
+        started(*words, says=says, stop=signal.SIGINT, variables=one) as server,
+        urllib.request.urlopen(server.url) as answer,
     ):
         assert answer.status == 200
-
-
-@pytest.mark.full
-@pytest.mark.timeout(600)
-def test_runs_of_a_sweep_know_it(place: Path) -> None:
-    """Their workers are spawned, and start workers of their own for the evaluation."""
-    write_sweep(small(seeds=(0,)), place / "mine.yaml")
-    text = (place / "mine.yaml").read_text()
-    text = text.replace("gs-blockwise", "gs-mine").replace("episodes: 0", "episodes: 1")
-    (place / "mine.yaml").write_text(text)
-    done = goalsets("sweep", "mine.yaml", "-o", "sweep", *PLUGIN, cwd=place)
-    assert "[1/1] done" in done.stderr, done.stderr
-    config = next((place / "sweep").glob("runs/*/*/config.json"))
-    assert json.loads(config.read_text())["plugins"] == ["my_robot"]
-    assert (config.parent / "evaluations.jsonl").exists()
-    assert "my_robot" not in sys.modules
-    status = goalsets("sweep", "status", "sweep", *PLUGIN, cwd=place)
-    assert status.returncode == 0, status.stderr

@@ -98,3 +98,16 @@ def test_error(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr()
     assert printed.out == ""
     check_snapshot(name, printed.err)
+
+
+def test_ctrl_c_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: list[str]) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("goalsets.cli._run_words", interrupted)
+    with pytest.raises(SystemExit) as end:
+        main(["tasks"])
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "stopped by Ctrl-C\n"

@@ -68,7 +68,7 @@ def test_an_error_is_not_tried_again_and_the_others_are_done(
     done, said, error = work(tmp_path, trouble)
     assert done == {job: job.upper() for job in JOBS if job != "bad"}
     assert tries(tmp_path, "bad") == 1
-    assert said == ["the bad failed and is not tried again; the others go on."]
+    assert said == ["the bad failed and is not tried again; the others continue."]
     assert told in error
     assert ("Traceback" in error) == (trouble != "sentence")
 

@@ -6,9 +6,11 @@ import io
 import json
 import os
 import re
+import time
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,8 +18,8 @@ from safetensors.numpy import save, save_file
 
 from goalsets.core import GoalsetsError, LayoutError, door, read_layout
 from goalsets.core.door.fit import Count
-from goalsets.core.door.seal import OPEN_SEAL
-from goalsets.core.door.tensors import read_arrays, sealed
+from goalsets.core.door.seal import OPEN_SEAL, digest
+from goalsets.core.door.tensors import read_arrays, read_tensors, sealed
 from goalsets.core.errors import FileError
 
 READERS = [
@@ -110,6 +112,22 @@ def test_json_is_bounded(text: str, message: str) -> None:
     assert door.parse_json(f"[{brackets}, {brackets}]", "x.json") == ["[" * 1000] * 2
 
 
+@pytest.mark.parametrize("width", [1, 40])
+def test_json_is_64_deep_at_most(width: int) -> None:
+    """Texts in it may hold brackets, quotes and backslashes, in keys and in values."""
+    plain: Any = 1
+    for level in range(1, 66):
+        texts = ["]" * level, '"{' + "\\" * level, "\\\\[", "[\ud800"]
+        plain = {'"}\\': [*texts[: level % 5], plain]} if level % 2 else [plain, *width * texts]
+        deep = 1.5 * level + level % 2 / 2  # an odd level adds a mapping with a list
+        text = json.dumps(plain)
+        if deep <= 64:
+            assert door.parse_json(text, "x") == plain
+        else:
+            with pytest.raises(FileError, match="x is nested more than 64 deep"):
+                door.parse_json(text, "x")
+
+
 @dataclass
 class Part:
     size: Count
@@ -155,6 +173,41 @@ def test_arrays_are_numbers_that_are_there(tmp_path: Path) -> None:
             door.read_array(path)
 
 
+@pytest.mark.parametrize("shape", ["(2L, 3L)", "(2, 3)"])
+def test_headers_of_arrays_as_others_write_them(shape: str, tmp_path: Path) -> None:
+    """Python 2 wrote its long numbers with an L; the order of the keys is free."""
+    header = f"{{'shape': {shape}, 'fortran_order': True, 'descr': '>f8'}}"
+    data = b"\x93NUMPY\x01\0\x76\0" + header.ljust(117).encode() + b"\n"
+    values = np.arange(6.0).astype(">f8")
+    path = tmp_path / "a.npy"
+    path.write_bytes(data + values.tobytes())
+    assert door.read_array(path).tolist() == values.reshape(2, 3, order="F").tolist()
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(path, "a.npy")
+    with door.Archive(tmp_path / "a.npz") as archive:
+        assert archive.read("a").tolist() == door.read_array(path).tolist()
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("{'descr': '<f8', 'fortran_order': False}", "there is no 'shape'"),
+        ("{'descr': '<f8', 'fortran_order': 0, 'shape': ()}", "expected true or false, got 0"),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (1.5,)}", "expected a whole number"),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}" + 9000 * " " + "$", "NumPy"),
+        (20_000 * " ", "up to 10,000"),
+    ],
+)
+def test_headers_of_arrays_that_are_damaged(header: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    size = len(header).to_bytes(2, "little")
+    path.write_bytes(b"\x93NUMPY\x01\0" + size + header.encode() + bytes(8))
+    begun = time.process_time()
+    with pytest.raises(FileError, match=message):
+        door.read_array(path)
+    assert time.process_time() - begun < 0.2  # NumPy's own parser takes seconds for the spaces
+
+
 def test_an_archive_may_not_grow_without_bounds(tmp_path: Path) -> None:
     """Three gigabytes of zeros that take three megabytes, and less if they are zipped twice."""
     path = tmp_path / "zeros.npz"
@@ -194,6 +247,69 @@ def test_tensors_are_sealed(tmp_path: Path) -> None:
             read_arrays(path)
 
 
+def test_only_tensors_that_are_read_are_checked(tmp_path: Path) -> None:
+    """A flipped bit in another tensor changes nothing; anywhere else, it is an error."""
+    path = tmp_path / "checkpoint.safetensors"
+    values = {"learner.a": np.arange(3.0), "optimiser.b": np.arange(20.0)}
+    whole = sealed(save, values, {"step": "3"})
+    path.write_bytes(whole)
+    found = read_tensors(path, wanted=lambda name: name == "learner.a")
+    assert {name: value.tolist() for name, value in found.tensors.items()} == {
+        "learner.a": [0, 1, 2]
+    }
+    assert found.metadata == {"step": "3"}
+    unread = 0
+    for place in range(len(whole)):
+        data = bytearray(whole)
+        data[place] ^= 1 << place % 8
+        path.write_bytes(data)
+        try:
+            again = read_tensors(path, wanted=lambda name: name == "learner.a")
+        except FileError:
+            continue
+        unread += 1
+        assert (again.tensors["learner.a"] == values["learner.a"]).all()
+        with pytest.raises(FileError, match=r"its content in 'optimiser.b' is not what was"):
+            read_tensors(path)
+    assert unread == 20 * 8
+
+
+def test_files_with_one_digest_for_all_are_checked(tmp_path: Path) -> None:
+    """Files of before each tensor had its own digest, in a header of the library."""
+    path = tmp_path / "weights.safetensors"
+    whole = door.seal(save({"a": np.ones(3), "b": np.zeros(4)}, metadata={"digest": OPEN_SEAL}))
+    path.write_bytes(whole)
+    assert read_tensors(path, wanted=lambda name: name == "a").tensors["a"].tolist() == [1, 1, 1]
+    for place in range(len(whole)):
+        data = bytearray(whole)
+        data[place] ^= 1 << place % 8
+        path.write_bytes(data)
+        with pytest.raises(FileError, match=r"weights\.safetensors"):
+            read_tensors(path, wanted=lambda name: name == "a")
+
+
+@pytest.mark.parametrize("offsets", [[8, 16], [0, 4], [4, 12]])
+def test_every_byte_belongs_to_a_tensor(offsets: list[int], tmp_path: Path) -> None:
+    """A byte of no tensor would have no digest."""
+    size = (offsets[1] - offsets[0]) // 4
+    header = {"a": {"dtype": "F32", "shape": [size], "data_offsets": offsets}}
+    about = {"digest": OPEN_SEAL, "digests": digest(bytes(offsets[1] - offsets[0]))}
+    text = json.dumps({"__metadata__": about, **header}).encode()
+    path = tmp_path / "weights.safetensors"
+    path.write_bytes(door.seal(len(text).to_bytes(8, "little") + text) + bytes(16))
+    with pytest.raises(FileError, match="cannot read"):
+        read_arrays(path)
+
+
+@pytest.mark.parametrize("digests", ["", "0" * 32, " ".join(["0" * 32] * 2)])
+def test_digests_that_do_not_fit(digests: str, tmp_path: Path) -> None:
+    path = tmp_path / "weights.safetensors"
+    header = save({"a": np.ones(3)}, metadata={"digest": OPEN_SEAL, "digests": digests})[:-24]
+    path.write_bytes(door.seal(header) + np.ones(3).tobytes())
+    with pytest.raises(FileError, match="is damaged"):
+        read_arrays(path)
+
+
 def test_files_of_older_versions_are_read_with_a_note(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -201,15 +317,14 @@ def test_files_of_older_versions_are_read_with_a_note(
     save_file({"a": np.ones(3, np.float32)}, path)
     assert read_arrays(path)[0]["a"].tolist() == [1, 1, 1]
     assert caplog.messages == [
-        f"note: {path} has no digest, as files of older versions: nobody can tell whether it is "
-        "whole."
+        f"note: {path} has no digest, like files of older versions: damage cannot be detected."
     ]
 
 
 def test_a_header_that_lies_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "weights.safetensors"
     for data, message in {
-        b"": "is no safetensors file",
+        b"": "is not a safetensors file",
         (1 << 40).to_bytes(8, "little") + b"{}": "its header should take 1,099,511,627,776 bytes",
         (2).to_bytes(8, "little") + b"[]": "expected a mapping",
         (2).to_bytes(8, "little") + b"{x": "is not JSON",

@@ -69,11 +69,9 @@ GROUP_ERRORS = {
     "the tolerance of 'pos' must be 0 or more, got nan": {"tolerance": math.nan},
     "'pos' is compared exactly: it takes no tolerance": {"metric": "exact", "tolerance": 0.1},
     "'all' is a word of the query language": {"name": "all"},
-    "'a-b' is no name for a group": {"name": "a-b"},
+    "'a-b' cannot be the name of a group": {"name": "a-b"},
     "such as 'block*_pos' for 'block0_pos'; got 'block*_pos'": {"kind": "block*_pos"},
-    "what tells the objects apart, such as 'block*_pos' for 'block0_pos'; got 'pos'": {
-        "kind": "pos"
-    },
+    "in place of the object, such as 'block*_pos' for 'block0_pos'; got 'pos'": {"kind": "pos"},
     "for 'block0_pos'; got 'p*o*s'": {"kind": "p*o*s"},
     "for 'block0_pos'; got 'pos*'": {"kind": "pos*"},
 }
@@ -97,14 +95,14 @@ LAYOUT_ERRORS = {
     "index -1 is out of bounds": {"groups": [Group("far", (-1,))]},
     "a layout needs at least one coordinate, got dim=0": {"dim": 0},
     "alias 'pos' has the name of a group": {"aliases": {"pos": "[2]"}},
-    "'none' is no name for an alias": {"aliases": {"none": "pos"}},
-    "alias 'pose' refers to 'poss', which is no group: did you mean 'pos'": {
+    "'none' cannot be the name of an alias": {"aliases": {"none": "pos"}},
+    "alias 'pose' refers to an unknown group 'poss': did you mean 'pos'": {
         "aliases": {"pose": "poss"}
     },
     "alias 'a' refers to itself: a -> b -> a": {"aliases": {"a": "b & pos", "b": "a"}},
     "alias 'broken': cannot read the query at column 7": {"aliases": {"broken": "pos & "}},
-    "alias 'task' refers to 'cube', which is no group": {"task": "cube"},
-    "group 'cube' is relative to 'hand', which is no group": {
+    "alias 'task' refers to an unknown group 'cube'": {"task": "cube"},
+    "group 'cube' is relative to an unknown group 'hand'": {
         "groups": [Group("cube", (0, 1), relative_to="hand")]
     },
     "groups 'cube' and 'pos' cannot be compared: they differ in their number of coordinates": {
@@ -135,12 +133,12 @@ def test_layout_errors(message: str, change: dict) -> None:
 
 FILE_ERRORS = {
     "expected a mapping with 'dim' and 'groups'": "- 1\n- 2\n",
-    "a layout needs 'dim'; it has 'groups'": "groups: {}\n",
+    "a layout needs 'dim'; got only 'groups'": "groups: {}\n",
     "a layout has an unknown entry 'grups': did you mean 'groups'?": "dim: 1\ngroups: {}\ngrups: 1",
     "'dim' must be a whole number, got 'three'": "dim: three\ngroups: {}\n",
     "'groups' must be a mapping, got [1]": "dim: 3\ngroups: [1]\n",
     "group 'a' must be a mapping, got 3": "dim: 3\ngroups: {a: 3}\n",
-    "group 'a' needs 'indices'; it has 'metric'": "dim: 3\ngroups: {a: {metric: exact}}\n",
+    "group 'a' needs 'indices'; got only 'metric'": "dim: 3\ngroups: {a: {metric: exact}}\n",
     "expected a span such as '19:22', got '0-2'": "dim: 3\ngroups: {a: {indices: 0-2}}\n",
     "an index must be a whole number, got 1.5": "dim: 3\ngroups: {a: {indices: [1.5]}}\n",
     "'scale' must be a number, got 'big'": "dim: 3\ngroups: {a: {indices: [1], scale: big}}\n",

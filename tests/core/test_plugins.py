@@ -154,14 +154,16 @@ def test_an_unknown_module_says_where_it_was_named(tmp_path: Path) -> None:
     assert last_line(cwd=tmp_path, plugins="my_robt") == (
         "goalsets.core.plugins.PluginError: the plugin 'my_robt' (named in GOALSETS_PLUGINS) "
         "cannot be imported: there is no module 'my_robt' among those installed, on PYTHONPATH or "
-        f"in {tmp_path}. A file is named by its path, such as 'robots/my_robot.py'."
+        f"in {tmp_path}. Name a file by its path, such as 'robots/my_robot.py'."
     )
-    assert "the file is not there" in last_line(cwd=tmp_path, plugins="robots/my_robot.py")
+    assert "the file does not exist" in last_line(cwd=tmp_path, plugins="robots/my_robot.py")
     assert "is neither a module" in last_line(cwd=tmp_path, plugins="my-robot")
     write(tmp_path, "my-robot")
-    assert "has a name that no module can have" in last_line(cwd=tmp_path, plugins="my-robot.py")
+    assert "has a name that is not a valid module name" in last_line(
+        cwd=tmp_path, plugins="my-robot.py"
+    )
     (tmp_path / "my_robot").mkdir()
-    assert "the file is no Python file" in last_line(cwd=tmp_path, plugins="./my_robot")
+    assert "the file is not a Python file" in last_line(cwd=tmp_path, plugins="./my_robot")
 
 
 @pytest.mark.parametrize(
@@ -196,7 +198,10 @@ def test_two_plugins_of_one_name_are_told_apart(tmp_path: Path) -> None:
     write(tmp_path, "other.my_robot")
     write(tmp_path, "my_copy")
     error = last_line(cwd=tmp_path, plugins="my_robot.py,other/my_robot.py")
-    assert f"there is another module 'my_robot', {tmp_path.resolve() / 'my_robot.py'}" in error
+    assert (
+        f"another module is already called 'my_robot' ({tmp_path.resolve() / 'my_robot.py'})"
+        in error
+    )
     error = last_line(cwd=tmp_path, plugins="my_robot,my_copy")
     assert "the query distribution name 'mine' is already taken by the plugin 'my_robot'" in error
 
@@ -205,7 +210,9 @@ def test_an_entry_point_is_a_module(tmp_path: Path) -> None:
     write(tmp_path, "my_robot")
     install(tmp_path, "my-robot", "my_robot:register")
     error = last_line(cwd=tmp_path)
-    assert "'my_robot:register' (named by the installed package 'my-robot') is no module" in error
+    assert (
+        "'my_robot:register' (named by the installed package 'my-robot') is not a module" in error
+    )
 
 
 def test_an_unknown_name_tells_what_is_loaded(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ ERRORS = {
     "[11]:3cm": "'[11]' is measured in observation units only: it cannot take 'cm'",
     "eff_pos:3feet": "unknown unit 'feet'",
     "pose:0.2": "joins 'eff_pos' and 'eff_yaw', which are measured in different ways",
-    "all - eff_pos:0.2": "what is removed takes no tolerance",
+    "all - eff_pos:0.2": "is removed with '-', so it takes no tolerance",
     "(" * 60 + "eff_pos" + ")" * 60: "at most 50 nested parentheses",
     "eff_pos & " * 2000 + "eff_pos": "10000 characters at most",
     "all&" * 2000 + "all": "at most 256 parts",
@@ -153,7 +153,7 @@ def test_any_text_parses_or_is_refused_politely(text: str) -> None:
 
 def test_task_needs_a_task() -> None:
     layout = StateLayout(2, [], name="bare")
-    with pytest.raises(QueryError, match="layout 'bare' names no task"):
+    with pytest.raises(QueryError, match="layout 'bare' has no task"):
         Query.parse("task", layout)
 
 
@@ -173,13 +173,13 @@ def test_mask_errors(message: str, mask: np.ndarray) -> None:
 
 def test_tolerance_errors() -> None:
     query = Query.parse("eff_pos", LAYOUT)
-    with pytest.raises(QueryError, match="'eff_yaw', which the query does not ask for"):
+    with pytest.raises(QueryError, match="'eff_yaw', but the query asks only for"):
         query.with_tolerances({"eff_yaw": 0.1})
     with pytest.raises(QueryError, match="unknown group 'eff_poss': did you mean 'eff_pos'"):
         query.with_tolerances({"eff_poss": 0.1})
     with pytest.raises(QueryError, match="must look like 0.4 or 20deg, got 'near'"):
         query.with_tolerances({"eff_pos": "near"})
-    with pytest.raises(QueryError, match="which the query does not ask for"):
+    with pytest.raises(QueryError, match="but the query asks only for"):
         Query(LAYOUT, query.mask, {"eff_yaw": 0.1})
 
 

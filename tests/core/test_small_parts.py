@@ -53,8 +53,8 @@ def test_core_needs_neither_torch_nor_anything_else() -> None:
     ("name", "listing", "text"),
     [
         ("robto-number-7", "list", "did you mean 'robot-number-7' or"),
-        ("bot", "list", "'robot-number-2'? 17 more have 'bot' in their names; 'list' lists all."),
-        ("zz", "list", "none of 20 names is near; 'list' lists them."),
+        ("bot", "list", "'robot-number-2'? 17 more contain 'bot'; 'list' lists all."),
+        ("zz", "list", "none of the 20 names is similar; 'list' lists them."),
         ("zz", "", "valid names: robot-number-0, robot-number-1,"),
     ],
 )

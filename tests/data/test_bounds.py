@@ -88,7 +88,7 @@ def test_what_cannot_be_is_explained():
     message = "got 2 numbers for the low ends of actions with 3 components: give one for each"
     with pytest.raises(BoundsError, match=message):
         Limits(low=(-1, -1)).bounds(logged)
-    with pytest.raises(BoundsError, match="the smallest of action 1 is 9, above its largest, 8"):
+    with pytest.raises(BoundsError, match="the low end of action 1 is 9, above its high end, 8"):
         Limits(low=(-9, 9, 0)).bounds(logged)
     with pytest.raises(BoundsError, match="the high ends of actions must be finite numbers"):
         Limits(high=(np.nan,)).bounds(logged)
@@ -169,7 +169,7 @@ def test_an_import_takes_them_and_says_so(tmp_path: Path, capsys: pytest.Capture
     assert Store.open(store).bounds.origin == "given"
     for given_wrong, message in (
         (["--action-low", "1", "2", "3"], "got 3 numbers for the low ends of actions with 2"),
-        (["--action-low", "5", "--action-high", "-5"], "above its largest, -5"),
+        (["--action-low", "5", "--action-high", "-5"], "above its high end, -5"),
     ):
         with pytest.raises(SystemExit):
             main([*command, *given_wrong])
@@ -198,9 +198,9 @@ def test_components_that_are_no_plain_numbers_are_recognised():
     ]
     told = recognise_actions(Trajectories.from_episodes(episodes(np.column_stack(columns))))
     starts = [
-        "action 1 has two values, 0 and 0.04: a switch? A policy gives numbers between them: take "
-        "0 below 0.02 and 0.04 above.",
-        "action 2: a choice? Round what a policy gives (200 rows hold only 0, 1, 2, 3).",
+        "action 1 has two values, 0 and 0.04: a switch? A policy returns numbers between them; "
+        "--action-switches 1 makes policies answer 0 or 0.04.",
+        "action 2: a choice? Round the policy's output (200 rows hold only 0, 1, 2, 3).",
         "actions 3 to 4: an angle as (cos, sin)?",
         "action 5 jumps by nearly 360, 4 times: an angle in degrees?",
         "action 6 jumps by nearly 6.283, 4 times: an angle in radians?",

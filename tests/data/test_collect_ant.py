@@ -94,7 +94,7 @@ def test_weights_that_make_no_sense(tmp_path: Path) -> None:
     with pytest.raises(CollectError, match="not finite"):
         Expert([(first[0] * np.nan, first[1])])
     (tmp_path / "x.safetensors").write_bytes(b"nothing")
-    with pytest.raises(CollectError, match="is no expert: expected layers"):
+    with pytest.raises(CollectError, match="is not an expert: expected layers"):
         read_expert(tmp_path / "x.safetensors")
     large = Expert([(np.zeros((600, 600), np.float32), np.zeros(600, np.float32))])
     with pytest.raises(CollectError, match="may take 1,000,000 bytes"):
@@ -107,7 +107,7 @@ def test_without_weights_it_says_how_to_train(
     monkeypatch.setattr(experts, "DIRECTORY", tmp_path / "empty")
     with pytest.raises(CollectError, match="tools/train_ant_expert.py"):
         expert_path("ant")
-    with pytest.raises(CollectError, match="trained ant, whose weights are not in"):
+    with pytest.raises(CollectError, match="trained ant, but there are no weights in"):
         collect("antmaze-medium-navigate-v0", episodes=1, output=tmp_path / "data")
     assert not (tmp_path / "data").exists()
     assert not can_collect("antmaze-medium-navigate-v0")

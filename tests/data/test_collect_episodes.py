@@ -233,7 +233,9 @@ def test_a_hopeless_recipe_ends(monkeypatch):
     recipe = short("scene-noisy-v0", 2)
     monkeypatch.setattr(episode, "cube_stays_visible", lambda qpos: False)
     monkeypatch.setattr(episode, "MOST_ATTEMPTS", 3)
-    with pytest.raises(CollectError, match="train episode 0: 3 attempts all lost sight"):
+    with pytest.raises(
+        CollectError, match="train episode 0: the cube left the visible area in each of 3 attempts"
+    ):
         collect_episode(driver_for(short("scene-noisy-v0", 160)), recipe, 0, Job("train", 0))
 
 

@@ -106,7 +106,7 @@ def test_a_kill_between_the_files(done, tmp_path, monkeypatch):
         with pytest.raises(KeyError, match="killed"):
             small(tmp_path, force=True)
     assert (tmp_path / f"{MAZE}.npz").read_bytes() == done.train.read_bytes()
-    with pytest.raises(CollectError, match="it was downloaded, or not completed"):
+    with pytest.raises(CollectError, match="it was downloaded, or is not complete"):
         small(tmp_path, seed=1)
     again = small(tmp_path)
     assert again.collected == 0

@@ -44,7 +44,7 @@ def test_a_recipe_makes_what_its_name_says():
         ("antsoccer-arena-navigate-v0", "download only"),
         ("visual-cube-single-play-v0", "download only"),
         ("humanoidmaze-large-stitch-v0", "pointmaze and antmaze can be collected"),
-        ("chess", "none of 40 names is near; 'goalsets tasks' lists"),
+        ("chess", "none of the 40 names is similar; 'goalsets tasks' lists"),
     ],
 )
 def test_other_names_are_explained(name, text):

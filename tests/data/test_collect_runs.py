@@ -171,7 +171,7 @@ def test_another_data_set_is_an_error_unless_forced(tmp_path):
 
 def test_a_download_is_not_overwritten(tmp_path):
     (tmp_path / f"{MAZE}.npz").write_bytes(b"downloaded")
-    with pytest.raises(CollectError, match="it was downloaded, or not completed"):
+    with pytest.raises(CollectError, match="it was downloaded, or is not complete"):
         small(tmp_path)
 
 
@@ -195,7 +195,7 @@ def test_progress_without_a_terminal():
         screen.episode(1001)
         screen.say("a worker died [sic]")
     text = console.export_text()
-    assert "continuing: 3 of 10 episodes are there." in text
+    assert "continuing: 3 of 10 episodes are already collected." in text
     assert "4 of 10 episodes, " in text
     assert " steps/s, 0:0" in text
     assert "[sic]" in text

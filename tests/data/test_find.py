@@ -51,7 +51,7 @@ def test_a_task_that_makes_its_data_says_so_before(
     said: list[str] = []
     store = find_store("walk-v0", make=True, say=said.append)
     assert said == [
-        f"walk-v0 makes its data, once: {home / 'walk-v0'}",
+        f"making the data of walk-v0, once: {home / 'walk-v0'}",
         "collected 3 episodes of walk-v0",
     ]
     assert store.train.num_episodes == 3

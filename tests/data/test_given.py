@@ -68,8 +68,8 @@ def test_dictionaries_of_arrays_become_groups(tmp_path):
     assert store.train.actions.shape[1] == 3
     assert store.train.extras["force"].shape == (36, 6)
     assert store.notices == (
-        "not read: rewards (put what to keep into 'extras').",
-        "observation 'image' was left out: it is no vector of numbers.",
+        "not read: rewards (to keep values, put them into 'extras').",
+        "observation 'image' was left out: it is not a vector of numbers.",
     )
 
 
@@ -120,7 +120,7 @@ WRONG = {
     ),
     "part of the actions": (
         [{"observations": LONE, "actions": {"a": LONE, "b": np.zeros((5, 2, 2))}}],
-        "episode 0: actions 'b' are no vectors of numbers",
+        "episode 0: actions 'b' are not vectors of numbers",
     ),
     "rows": (
         [{"observations": {"a": LONE, "b": LONE[:3]}, "actions": LONE}],
@@ -132,12 +132,12 @@ WRONG = {
     ),
     "other actions": (
         [walk(0), {"observations": LONE, "actions": np.zeros((4, 3))}],
-        "episode 1: its actions have 3 components; expected 2, as before",
+        "episode 1: its actions have 3 components; expected 2, as in earlier episodes",
     ),
     "names": ([walk(0) | {"names": ["x"]}], "got 1 names for 2 coordinates"),
     "names of several": (
         [{"observations": {"a": LONE, "b": LONE}, "actions": LONE, "names": ["x"]}],
-        "names are for one array, and the observations have several",
+        "names can be given for one array of observations only, got 2 arrays",
     ),
     "gaps": (
         [{"observations": np.full((5, 2), np.nan), "actions": LONE}],

@@ -166,7 +166,7 @@ def test_units_of_groups_can_be_said(tmp_path, capsys):
     assert Query.parse("state:0.1rad", layout).terms[0].tolerance == pytest.approx(5.7296, abs=1e-4)
     capsys.readouterr()
     for wrong, message in (
-        ("joint=deg", "no group is called 'joint': "),
+        ("joint=deg", "no group is named 'joint': "),
         ("state=furlong", "unknown unit 'furlong'"),
         ("deg", "--units takes pairs such as joint*=deg, got 'deg'"),
     ):

@@ -124,7 +124,7 @@ def test_bounds_of_actions_are_shown_and_watched(
     main(["data", "inspect", str(tmp_path / "s")])
     out, page = capsys.readouterr().out, (tmp_path / "s.html").read_text()
     for text in (out, page):
-        assert "from the data and a tenth of its range more at either end" in text
+        assert "from the data, widened by a tenth of its range at either end" in text
         assert "action 1 has two values, 0 and 1: a switch?" in text
     assert "leave their bounds" not in out
     assert "<td>1</td><td>0</td><td>1</td>" in page
@@ -196,7 +196,7 @@ def test_page(tmp_path: Path) -> None:
     for group in LAYOUT.groups:
         assert f"<h3>{group.name}</h3>" in text
     assert "1 episodes are copies of others" in text
-    assert "never changes: nothing to ask for" in text
+    assert "never changes: cannot be a goal" in text
     assert "http" not in text, "the page needs nothing from elsewhere"
 
 

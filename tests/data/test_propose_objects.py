@@ -82,7 +82,7 @@ def test_blocks_on_a_table_are_alike_and_moved_by_the_gripper(tabletop: Proposal
     }
     (alike,) = [offer for offer in tabletop.offers if offer.kind == "alike"]
     assert alike.evidence == (
-        "their names are block*_pos, block*_yaw with 0, 1 for the star; eff_pos moves all of them"
+        "their names are block*_pos, block*_yaw, where the star is 0, 1; eff_pos moves all of them"
     )
     moved = [offer.evidence for offer in tabletop.offers if offer.kind == "relative"]
     pattern = r"when it moves, eff_pos is within 0\.\d+ of it in 9\d% of \d+ rows; otherwise in \d%"
@@ -105,7 +105,7 @@ def test_the_file_does_as_it_says(tabletop: Proposal, tmp_path: Path) -> None:
     text = tabletop.to_yaml()
     path.write_text(text)
     assert layout_to_dict(read_layout(path)) == layout_to_dict(tabletop.layout)
-    said = re.findall(r"^# Put this in place of (.*):\n((?:  # .*\n)+)", text, re.MULTILINE)
+    said = re.findall(r"^# Replace (.*) by:\n((?:  # .*\n)+)", text, re.MULTILINE)
     offers = tabletop.offers
     assert len(said) == len(offers) == 6
     for (gone, lines), offer in zip(said, offers, strict=True):
@@ -122,8 +122,8 @@ def test_the_file_does_as_it_says(tabletop: Proposal, tmp_path: Path) -> None:
         path.write_text(edited)
         read = layout_to_dict(read_layout(path))["groups"]
         assert read == layout_to_dict(tabletop.adopt(offer))["groups"]
-    assert "wrong for parts of the robot itself, such as its joints" in text
-    assert "show its place as seen from eff_pos. No question depends on it." in text
+    assert "Do not accept this for parts of the robot, such as its joints" in text
+    assert "show it relative to eff_pos. It changes no query's meaning." in text
 
 
 def test_two_cups_that_a_hand_carries() -> None:
@@ -134,7 +134,7 @@ def test_two_cups_that_a_hand_carries() -> None:
     }
     evidence = [o.evidence for o in proposal.offers if o.kind in ("alike", "relative")]
     assert evidence[:2] == [
-        "their names are *_cup/pos with left, right for the star; hand moves all of them",
+        "their names are *_cup/pos, where the star is left, right; hand moves all of them",
         "when it moves, hand is within 0.014 of it in 91% of 288 rows; otherwise in 1%",
     ]
     assert "kind: '*_cup/pos'" in proposal.to_yaml()
@@ -159,7 +159,7 @@ def test_joints_are_offered_with_a_warning_and_not_in_force() -> None:
     walk = np.cumsum(np.random.default_rng(0).normal(size=(1, 300, 9, 1)), axis=1)
     proposal = propose([f"joint{n}" for n in range(9)], walk)
     (offer,) = [offer for offer in proposal.offers if offer.kind == "alike"]
-    assert offer.evidence == "their names are joint* with 0, 1, …, 8 for the star"
+    assert offer.evidence == "their names are joint*, where the star is 0, 1, …, 8"
     assert {group.kind for group in offer.groups} == {"joint*"}
     assert {group.kind for group in proposal.layout.groups} == {""}
 

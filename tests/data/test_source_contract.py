@@ -91,7 +91,7 @@ def test_lengths_that_disagree_are_errors():
         make_episode("log, episode 3", states, actions, {}, Notices())
     with pytest.raises(SourceError, match="'qpos' needs a value for each of the 4 states, got 3"):
         make_episode("log", states, actions[:3], {"qpos": actions[:3]}, Notices())
-    with pytest.raises(SourceError, match="'task' holds no numbers but"):
+    with pytest.raises(SourceError, match="'task' must hold numbers, got"):
         make_episode("log", states, actions[:3], {"task": np.array(["go"] * 4)}, Notices())
 
 

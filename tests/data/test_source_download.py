@@ -196,7 +196,9 @@ def test_a_part_of_another_file_is_thrown_away(server, tmp_path, left):
 
 def test_what_does_not_pass_the_check_never_takes_the_name(server, tmp_path):
     server.behaviour.files["/a"] = BODY[:-1]
-    with pytest.raises(DownloadError, match="/a: what arrived is not whole: these are other bytes"):
+    with pytest.raises(
+        DownloadError, match="/a: the downloaded file is wrong: these are other bytes"
+    ):
         FAST.fetch(f"{server.url}/a", tmp_path / "a", whole)
     assert list(tmp_path.iterdir()) == []
     assert len(server.behaviour.requests) == 1
@@ -283,7 +285,7 @@ def test_when_nobody_has_it_the_error_ends_with_the_command(server, mirror, tmp_
     text = str(caught.value)
     assert text.endswith("goalsets data collect cube-single-play-v0")
     assert f"{server.url}{FILE}: 503 Service Unavailable (3 attempts)" in text
-    assert f"{mirror.url}{FILE}: what arrived is not whole" in text
+    assert f"{mirror.url}{FILE}: the downloaded file is wrong" in text
     assert "Nobody has" not in text
     assert not (tmp_path / "data" / FILE[1:]).exists()
 
@@ -291,7 +293,8 @@ def test_when_nobody_has_it_the_error_ends_with_the_command(server, mirror, tmp_
 def test_an_unknown_name_gets_the_near_one(server, mirror):
     data = OGBench("cube-singel-play-v0", base_urls=[server.url, mirror.url], downloader=FAST)
     with pytest.raises(
-        SourceError, match="Nobody has a data set of that name: did you mean 'cube-single-play-v0'"
+        SourceError,
+        match="No server has a data set of that name: did you mean 'cube-single-play-v0'",
     ):
         data.fields()
 
@@ -301,7 +304,7 @@ def test_offline_nothing_is_asked_for(server):
     assert not data.has_validation
     with pytest.raises(
         SourceError,
-        match="offline nothing is downloaded.* goalsets data collect cube-single-play-v0$",
+        match="'offline' forbids the download.* goalsets data collect cube-single-play-v0$",
     ):
         list(data.episodes())
     assert server.behaviour.requests == []
@@ -311,8 +314,8 @@ def test_offline_nothing_is_asked_for(server):
     ("content", "message"),
     [
         (lambda path: archive(path, rows=4), "'actions' has 4 rows; expected 10"),
-        (lambda path: archive(path)[:-30], "no NumPy archive"),
-        (lambda _: b"<html>Please log in</html>", "no NumPy archive"),
+        (lambda path: archive(path)[:-30], "not a NumPy archive"),
+        (lambda _: b"<html>Please log in</html>", "not a NumPy archive"),
     ],
 )
 def test_the_structure_of_a_download_is_checked(tmp_path, content, message):

@@ -75,7 +75,7 @@ def test_robomimic_episodes_come_back_in_natural_order(robomimic):
         np.testing.assert_array_equal(episode.observations, flat(states))
         np.testing.assert_array_equal(episode.actions, actions.astype(np.float32))
     assert list(source.notices) == [
-        "observation 'agentview_image' was left out: it is no vector of numbers."
+        "observation 'agentview_image' was left out: it is not a vector of numbers."
     ]
     assert source.describe() == f"robomimic file {robomimic} with 4 episodes"
 
@@ -90,7 +90,7 @@ def test_robomimic_masks_are_the_splits(robomimic):
     assert [len(e) for e in source.episodes()] == [3, 1, 4]
     edit(robomimic, lambda file: file.create_dataset("mask/train", data=np.array(["demo_3"], "S8")))
     with pytest.raises(
-        SourceError, match="mask/train lists 'demo_3', which is no episode: did you mean"
+        SourceError, match="mask/train lists 'demo_3', but there is no such episode: did you mean"
     ):
         list(source.episodes())
 
@@ -248,13 +248,13 @@ def test_files_that_are_no_logs_are_named(tmp_path, robomimic):
     whole = robomimic.read_bytes()
     robomimic.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(
-        SourceError, match="low_dim.hdf5 is no HDF5 file, or is damaged: .*truncated"
+        SourceError, match="low_dim.hdf5 is not an HDF5 file, or is damaged: .*truncated"
     ):
         list(Hdf5(robomimic).episodes())
     with h5py.File(tmp_path / "empty.hdf5", "w") as file:
         file["observations"] = np.ones((2, 2))
     with pytest.raises(
-        SourceError, match="neither a group 'data' .robomimic. nor one of 'terminals'"
+        SourceError, match="expected a group 'data' .robomimic. or one of 'terminals'"
     ):
         list(Hdf5(tmp_path / "empty.hdf5").episodes())
     with h5py.File(tmp_path / "empty.hdf5", "w") as file:

@@ -49,7 +49,7 @@ def test_episodes_come_back_however_the_files_are_cut(tmp_path, cuts, fixed):
         np.testing.assert_array_equal(episode.actions, actions)
         assert episode.observations.dtype == np.float32
     assert list(source.notices) == [
-        "observation 'observation.images.top' was left out: it is no vector of numbers.",
+        "observation 'observation.images.top' was left out: it is not a vector of numbers.",
         "no state follows the last action in this log: that action was dropped (5 episodes).",
     ]
     assert source.describe().endswith("with 5 episodes")
@@ -64,6 +64,17 @@ def test_the_frames_a_second_are_kept(tmp_path):
     write(tmp_path / "f", make_columns(), WHOLE, info=info | {"fps": "ten"})
     with pytest.raises(SourceError, match="'fps' must be a number above 0, got 'ten'"):
         LeRobot(str(tmp_path / "f")).fields()
+
+
+@pytest.mark.parametrize("dtype", ["image", "2024-13-45", "0:4000000000", "f4,f4"])
+def test_a_feature_of_an_unknown_type_is_left_out(tmp_path, dtype):
+    """The fuzzer found that NumPy refuses texts with digits in another way."""
+    phase = INFO["features"]["observation.phase"] | {"dtype": dtype}
+    features = INFO["features"] | {"observation.phase": phase}
+    info = INFO | {"features": features}
+    source = LeRobot(str(write(tmp_path / "d", make_columns(), WHOLE, info=info)))
+    list(source.episodes())
+    assert any("'observation.phase' was left out" in notice for notice in source.notices)
 
 
 def test_small_batches_change_nothing(tmp_path, monkeypatch):
@@ -153,7 +164,9 @@ def test_the_hub_is_asked_for_everything_but_videos(tmp_path, monkeypatch):
         raise RuntimeError("401 Unauthorized")
 
     monkeypatch.setattr(hub, "snapshot_download", refuse)
-    with pytest.raises(SourceError, match="cannot get the LeRobot data set 'lerobot/pusht' .* 401"):
+    with pytest.raises(
+        SourceError, match="cannot download the LeRobot data set 'lerobot/pusht' .* 401"
+    ):
         source.fields()
 
 

@@ -26,7 +26,7 @@ pq = pytest.importorskip("pyarrow.parquet")
         ("v2.1", r"format v2.1; expected v3.0.*convert_dataset_v21_to_v30 --repo-id"),
         ("v2.0", "format v2.0; expected v3.0"),
         (None, "format None; expected v3.0"),
-        ("v4.0", "format v4.0, which is newer than v3.0"),
+        ("v4.0", "format v4.0; this version of goalsets reads up to v3.0"),
     ],
 )
 def test_other_versions_say_what_to_do(tmp_path, version, message):
@@ -38,7 +38,7 @@ def test_other_versions_say_what_to_do(tmp_path, version, message):
 def test_directories_that_are_none_are_named(tmp_path):
     with pytest.raises(SourceError, match="there is no directory lerobot/pusht.* set 'download'"):
         LeRobot("lerobot/pusht").fields()
-    with pytest.raises(SourceError, match="is no LeRobot data set: there is no .*info.json"):
+    with pytest.raises(SourceError, match="is not a LeRobot data set: there is no .*info.json"):
         LeRobot(str(tmp_path)).fields()
     (tmp_path / "meta").mkdir()
     (tmp_path / "meta/info.json").write_text("{")
@@ -66,7 +66,9 @@ def test_frames_that_are_missing_are_noticed_before_anything_is_read(tmp_path):
     root = write(tmp_path / "c", make_columns(), FILES)
     path = root / "data/chunk-001/file-000.parquet"
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(SourceError, match=r"file-000.parquet is no Parquet file, or only a part"):
+    with pytest.raises(
+        SourceError, match=r"file-000.parquet is not a Parquet file, or only a part"
+    ):
         next(LeRobot(str(root)).episodes())
     root = write(tmp_path / "d", make_columns(), WHOLE, info=INFO | {"total_episodes": 6})
     with pytest.raises(SourceError, match=r"lists 5 episodes; expected 6, as meta/info.json says"):
@@ -115,7 +117,7 @@ def test_frames_of_an_episode_lie_together(tmp_path):
     info = INFO | {"splits": {"train": "0:1"}}
     columns = swap(make_columns(), "episode_index", 21, 0)
     root = write(tmp_path / "d", columns, WHOLE, info=info)
-    with pytest.raises(SourceError, match="episode 0: its frames do not lie together"):
+    with pytest.raises(SourceError, match="episode 0: its frames are not next to each other"):
         list(LeRobot(str(root)).episodes())
 
 
@@ -125,7 +127,7 @@ def test_rows_without_a_value_and_ragged_rows_are_named(tmp_path):
     table = pq.read_table(path)
     place = table.column_names.index("action")
     for rows, message in (
-        ([[0.0, 1.0]] * 21 + [None], "'action' lacks a value in 1 rows"),
+        ([[0.0, 1.0]] * 21 + [None], "'action' has no value in 1 rows"),
         (
             [[0.0, 1.0]] * 20 + [[1.0], [1.0, 2.0, 3.0]],
             "'action' has a row of 1 numbers; expected 2",

@@ -133,7 +133,7 @@ def test_dictionaries_come_back_in_the_declared_order(recorded, order):
         np.testing.assert_array_equal(episode.observations, [vector(s, keys) for s in states])
         np.testing.assert_array_equal(episode.actions, actions)
         assert episode.observations.dtype == np.float32
-    left_out = ["observation 'image' was left out: it is no vector of numbers."]
+    left_out = ["observation 'image' was left out: it is not a vector of numbers."]
     assert list(source.notices) == ([] if order else left_out)
 
 

@@ -19,9 +19,7 @@ from goalsets.testing import check_source
 minari = pytest.importorskip("minari")
 pytest.importorskip("h5py")
 
-ASKED_FOR = (
-    "'desired_goal' was left out: it is what an episode was asked for, and no part of the state."
-)
+ASKED_FOR = "'desired_goal' was left out: it is the goal of the episode, not a part of the state."
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +94,7 @@ def test_an_achieved_goal_in_the_observation_is_not_put_in_twice():
         )
     assert list(source.notices) == [
         ASKED_FOR,
-        "'achieved_goal' was not put in twice: it is coordinates 3 to 4 of the state.",
+        "'achieved_goal' was left out: it is a copy of coordinates 3 to 4 of the state.",
     ]
 
 
@@ -104,7 +102,7 @@ def test_coordinates_that_lie_apart():
     write(episodes_with(lambda states: states[:, [5, 0]]))
     source = Minari("test/goals-v0")
     assert source.fields() == (FieldSpec("observation", 6),)
-    assert "it is coordinates 5, 0 of the state." in list(source.notices)[1]
+    assert "it is a copy of coordinates 5, 0 of the state." in list(source.notices)[1]
 
 
 def test_an_achieved_goal_that_is_nowhere_else_is_state():
@@ -118,7 +116,7 @@ def test_an_achieved_goal_that_is_nowhere_else_is_state():
     np.testing.assert_allclose(first[:, 6:], episodes[0]["achieved_goal"], rtol=1e-6)
     assert list(source.notices) == [
         ASKED_FOR,
-        "'achieved_goal' is part of the state: the rest of the observation does not hold it.",
+        "'achieved_goal' is a part of the state: the rest of the observation does not contain it.",
     ]
 
 
@@ -144,7 +142,8 @@ def test_a_copy_in_the_first_episodes_only_is_an_error():
     episodes[11]["achieved_goal"] = episodes[11]["achieved_goal"] + 1
     write(episodes)
     with pytest.raises(
-        SourceError, match="episode 11: 'achieved_goal' is coordinates 0 to 1 .* but not in this"
+        SourceError,
+        match="episode 11: 'achieved_goal' equals coordinates 0 to 1 .* but not in this",
     ):
         list(Minari("test/goals-v0").episodes())
     named = Minari("test/goals-v0", observations=("observation", "achieved_goal"))
@@ -199,7 +198,9 @@ def test_point_maze_from_recording_to_question(tmp_path, capsys):
     main(["data", "import", "minari", "test/maze-v0", "--output", str(tmp_path / "maze")])
     printed = capsys.readouterr().out
     assert f"note: {ASKED_FOR}" in printed
-    assert "'achieved_goal' was not put in twice: it is coordinates 0 to 1 of the state" in printed
+    assert (
+        "'achieved_goal' was left out: it is a copy of coordinates 0 to 1 of the state" in printed
+    )
     layout = Store.open(tmp_path / "maze").layout
     assert [(group.name, len(group.indices)) for group in layout.groups] == [
         ("achieved_goal", 2),

@@ -94,7 +94,7 @@ def test_rows_without_an_end_mark_are_an_episode_with_a_notice(tmp_path):
     arrays["terminals"][-1] = 0
     source = Npz(save(tmp_path / "log.npz", arrays), filler=True)
     assert_same(source.episodes(), make_log())
-    assert "carry no mark of an end" in next(iter(source.notices))
+    assert "have no mark of an end" in next(iter(source.notices))
 
 
 def test_a_step_that_leads_elsewhere_is_an_unmarked_end(tmp_path):
@@ -159,7 +159,7 @@ def test_extras_come_along_and_the_rest_is_mentioned(tmp_path):
     np.testing.assert_array_equal(
         np.concatenate([e.extras["qpos"] for e in episodes]), arrays["qpos"]
     )
-    assert list(source.notices) == ["not read: rewards (name what to keep in 'extras')."]
+    assert list(source.notices) == ["not read: rewards (to keep values, name 'extras')."]
 
 
 def test_validation_lies_beside_or_where_it_is_said_to_be(tmp_path):
@@ -248,7 +248,7 @@ def test_missing_keys_are_named_with_the_near_ones(tmp_path):
         ),
         ({"actions": np.ones((3, 4, 2))}, "'actions' has 3 episodes x 4 steps"),
         ({"lengths": np.array([1, 2, 3])}, "'lengths' has 3 episodes; expected 2 episodes"),
-        ({"lengths": np.array([1, 9])}, "episode 1: 'lengths' says 9, of 4 steps"),
+        ({"lengths": np.array([1, 9])}, "episode 1: 'lengths' must be from 0 to 4, got 9"),
     ],
 )
 def test_stacks_that_disagree_are_named(tmp_path, change, message):
@@ -265,7 +265,7 @@ def test_files_that_are_not_whole_are_named(tmp_path, steps):
     save(path, ogbench_arrays(make_log((steps,))))
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(SourceError, match=r"a.npz is no NumPy archive, or only a part of one"):
+    with pytest.raises(SourceError, match=r"a.npz is not a NumPy archive, or only a part of one"):
         list(Npz(path).episodes())
     damaged = bytearray(whole)
     damaged[200 + steps * 8] ^= 0xFF  # a number of the first array
@@ -273,5 +273,5 @@ def test_files_that_are_not_whole_are_named(tmp_path, steps):
     with pytest.raises(SourceError, match=r"'observations' is damaged.*CRC"):
         list(Npz(path).episodes())
     np.save(tmp_path / "b.npy", np.ones(3))
-    with pytest.raises(SourceError, match="is no NumPy archive"):
+    with pytest.raises(SourceError, match="is not a NumPy archive"):
         list(Npz(tmp_path / "b.npy").episodes())

@@ -82,7 +82,7 @@ def test_the_addresses_are_those_of_the_package():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("../../etc/passwd", "no name of an OGBench data set"),
+        ("../../etc/passwd", "cannot be the name of an OGBench data set"),
         ("visual-cube-single-play-v0", "holds images"),
     ],
 )

@@ -146,7 +146,7 @@ def test_the_rate_of_the_first_topic_is_the_default(tmp_path):
     source = Ros(path, **CHOSEN)
     store = import_source(source, tmp_path / "s", hold_out=0).store
     assert store.rate == 100
-    assert store.notices == ("'/joint_states.position' gave the rate, 100 steps a second.",)
+    assert store.notices == ("the rate is that of '/joint_states.position', 100 steps a second.",)
     slow = Ros(path, observations=("/grip", "/tool.pose"), actions=("/command",))
     assert known_rate(slow) == 2
 
@@ -262,7 +262,7 @@ def test_topics_that_do_not_meet_are_explained(tmp_path):
     silent = [e for e in timeline() if e[0] != "/command"]
     fails(write_bag(tmp_path / "silent", events=silent), "no message holds '/command.data'")
     once = [(t, s, told) for t, s, told in timeline() if t != "/joint_states" or s == 0]
-    fails(write_bag(tmp_path / "once", events=once), "came once, which tells no rate", rate=None)
+    fails(write_bag(tmp_path / "once", events=once), "so its rate is unknown", rate=None)
 
 
 def test_places_and_damage_are_named(tmp_path):

@@ -81,5 +81,5 @@ def test_columns_of_lists(tmp_path):
 def test_damaged_parquet_is_named(tmp_path):
     path = write(tmp_path / "log.parquet", make_episode(0, 6))
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(SourceError, match="is no Parquet file, or only a part of one"):
+    with pytest.raises(SourceError, match="is not a Parquet file, or only a part of one"):
         Parquet(path).fields()

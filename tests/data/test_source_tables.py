@@ -68,7 +68,7 @@ def test_episodes_may_have_names(tmp_path, kind):
     assert_same(source, make_episodes())
     table["episode_index"][-1] = "b"
     source = open_source(kind, write(tmp_path / f"log.{kind}", table))
-    with pytest.raises(SourceError, match="episode_index b: its rows do not lie together"):
+    with pytest.raises(SourceError, match="episode_index b: its rows are not next to each other"):
         list(source.episodes())
 
 
@@ -97,9 +97,14 @@ def test_what_is_beside_the_state_is_left_out_and_said(tmp_path, kind):
     assert [field.name for field in source.fields()] == ["eef", "gripper"]
     said = list(source.notices)
     for name in ("", "reward", "frame_index", "task"):
-        assert f"column {name!r} was left out: by its name it is no part of the state." in said
-    assert "column 'note' was left out: it holds no numbers." in said
-    assert "column 'time' was left out: another column says that." in said
+        assert (
+            f"column {name!r} was left out: its name says that it is not a part of the state."
+            in said
+        )
+    assert "column 'note' was left out: it does not hold numbers." in said
+    assert (
+        "column 'time' was left out: another column already gives the episode or the time." in said
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -119,7 +124,7 @@ def test_times_are_checked(tmp_path, kind):
     path = tmp_path / f"log.{kind}"
     steady = make_episode(0, 6)
     write(path, steady | {"timestamp": np.arange(6) * 50_000_000})
-    with pytest.raises(SourceError, match="a step takes 5e.07 s by its times.*'_ns'"):
+    with pytest.raises(SourceError, match="its times give 5e.07 s for a step.*'_ns'"):
         list(open_source(kind, path).episodes())
     assert known_rate(open_source(kind, path, rate=20)) == 20
     check_source(open_source(kind, path, rate=20))
@@ -133,7 +138,7 @@ def test_times_are_checked(tmp_path, kind):
     write(path, {"time": [0, 1, 2, 3, 6, 7]} | steady)
     uneven = open_source(kind, path)
     check_source(uneven)
-    assert "by 'time', steps are not evenly spaced in time (1 episode)." in list(uneven.notices)
+    assert "the steps of 'time' are not evenly spaced in time (1 episode)." in list(uneven.notices)
     write(path, {"time": ["noon"] * 6} | steady)
     with pytest.raises(SourceError, match="expected times as numbers or as dates .* 'noon'"):
         list(open_source(kind, path).episodes())
@@ -157,7 +162,7 @@ def test_episodes_of_another_rate_are_said(tmp_path, kind):
     write(tmp_path / f"log_1.{kind}", make_episode(1, 6, rate=30))
     source = open_source(kind, tmp_path)
     check_source(source)
-    assert "'timestamp' tells another rate than 20 steps a second (1 episode)." in list(
+    assert "'timestamp' gives another rate than 20 steps a second (1 episode)." in list(
         source.notices
     )
 
@@ -174,9 +179,13 @@ def test_columns_that_cannot_be_are_explained(tmp_path, kind):
     fails(
         r"log\.\w+: there is no column 'griper': did you mean 'gripper'", observations=("griper",)
     )
-    fails("column 'name' holds no numbers", observations=("name",))
-    fails("column 'action_dx' cannot be state and action", observations=("action_dx",))
-    fails("column 'gripper' cannot be state and action", actions=("gripper",), observations=("g*",))
+    fails("column 'name' does not hold numbers", observations=("name",))
+    fails("column 'action_dx' cannot be both state and action", observations=("action_dx",))
+    fails(
+        "column 'gripper' cannot be both state and action",
+        actions=("gripper",),
+        observations=("g*",),
+    )
     plain = {name: v for name, v in columns.items() if not name.startswith("action")}
     write(path, plain)
     fails("no column holds actions: .*The columns are 'timestamp', 'eef.x'")
@@ -197,7 +206,7 @@ def test_files_that_differ_are_explained(tmp_path, kind):
         list(open_source(kind, tmp_path).episodes())
     gap = np.where(np.arange(6) == 3, np.nan, columns["eef.y"])
     write(path, columns | {"eef.y": gap})
-    with pytest.raises(SourceError, match="'eef.y' has no number in row 3 of the episode"):
+    with pytest.raises(SourceError, match="'eef.y' has no finite number in row 3 of the episode"):
         list(open_source(kind, tmp_path).episodes())
     write(path, {name: v[:0] for name, v in columns.items()})
     with pytest.raises(SourceError, match="log_1.* has no rows"):

@@ -166,7 +166,7 @@ def test_missing_file_is_named(store_path: Path) -> None:
 
 
 def test_not_a_store(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"is no store: it has no store\.json"):
+    with pytest.raises(StoreError, match=r"is not a store: it has no store\.json"):
         Store.open(tmp_path)
     (tmp_path / "store.json").write_text("{}")
     with pytest.raises(StoreError, match="is not the index of a store"):
@@ -196,19 +196,19 @@ def test_writer_refuses_what_does_not_fit(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="the layout 'tiny' has 3 coordinates, and the data has 4"):
         write_store(tmp_path / "a", [wide], layout=LAYOUT)
     bare = Episode(two.observations, two.actions)
-    with pytest.raises(StoreError, match="episode 1 and those before differ in 'button'"):
+    with pytest.raises(StoreError, match="episode 1 and earlier episodes differ in 'button'"):
         write_store(tmp_path / "b", [one, bare])
     with pytest.raises(StoreError, match=r"episode 1: 'observations' has rows of float32\[4\]"):
         write_store(tmp_path / "c", [bare, wide])
-    with pytest.raises(StoreError, match="gave no episode to train on"):
+    with pytest.raises(StoreError, match="has no episode to train on"):
         write_store(tmp_path / "d", [])
-    with pytest.raises(StoreError, match="come before those for validation"):
+    with pytest.raises(StoreError, match="after one for validation"):
         with StoreWriter(tmp_path / "e", None, "test") as writer:
             writer.add(one, "validation")
             writer.add(two, "train")
     assert list(tmp_path.iterdir()) == [], "a refused store left something behind"
     (tmp_path / "note.txt").write_text("mine")
-    with pytest.raises(StoreError, match=r"is no store and not empty \(it has note\.txt\)"):
+    with pytest.raises(StoreError, match=r"is not a store and not empty \(it has note\.txt\)"):
         write_store(tmp_path, [one])
     assert (tmp_path / "note.txt").exists()
 
@@ -265,7 +265,7 @@ def test_killed_conversion_leaves_the_old_store_or_none(tmp_path: Path, existing
     if existing:
         assert Store.open(path).fingerprint == old
     else:
-        with pytest.raises(StoreError, match="is no store"):
+        with pytest.raises(StoreError, match="is not a store"):
             Store.open(path)
     again = write_store(path, make_episodes([7]))  # and the next one clears up
     assert again.train.num_transitions == 7

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from goalsets.campaign.chains import (
-    BEYOND,
-    GRIDS,
+    ALL,
     PAGES,
     PLACE,
     by_goal,
@@ -90,7 +89,7 @@ def test_the_best_of_the_paper_is_over_its_learners_and_schemes() -> None:
 
 
 def test_the_pages_show_what_was_recorded() -> None:
-    sweeps = [read_sweep(str(ROOT / PLACE / f"{name}.yaml")) for name in (*GRIDS, *BEYOND)]
+    sweeps = [read_sweep(str(ROOT / PLACE / f"{name}.yaml")) for name in ALL]
     pages = [(ROOT / name).read_text(encoding="utf-8") for name in PAGES]
     collecting = minutes_of_collecting(sweeps, measured(ROOT / FILE))
     for name, text in tables(recorded(sweeps, ROOT / PLACE / "runs"), collecting).items():

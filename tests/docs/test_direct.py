@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from goalsets.campaign.direct import GRIDS, PAGE, PLACE, describe, questions, table, tables
+from goalsets.campaign.direct import GRIDS, PAGES, PLACE, describe, questions, table, tables
 from goalsets.runs.records import EVALUATIONS
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, SuiteChoice, Sweep
@@ -63,7 +63,7 @@ def test_configurations_are_described_by_what_differs() -> None:
     assert [describe(job.config, SWEEP) for job in SWEEP.jobs()[:3]] == [
         "gcbc, gs-direct",
         "gcbc, gs-direct, inputs plain",
-        "gcbc, gs-direct, direct None, discount 1.0",
+        "gcbc, gs-direct, direct None, direct_robot None, discount 1.0",
     ]
 
 
@@ -96,6 +96,9 @@ def test_questions_that_were_asked_by_chains_have_a_column(tmp_path: Path) -> No
 
 def test_the_page_shows_what_was_recorded() -> None:
     sweeps = {name: read_sweep(str(ROOT / PLACE / f"{name}.yaml")) for name in GRIDS}
-    page = (ROOT / PAGE).read_text(encoding="utf-8")
+    pages = [(ROOT / name).read_text(encoding="utf-8") for name in PAGES]
     for name, text in tables(sweeps, ROOT / PLACE / "runs").items():
-        assert f"<!-- results: {name} -->\n{text}\n<!-- end -->" in page, name
+        places = [page for page in pages if f"<!-- results: {name} -->" in page]
+        assert places, name
+        for page in places:
+            assert f"<!-- results: {name} -->\n{text}\n<!-- end -->" in page, name

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from goalsets.campaign.chains import BEYOND, GRIDS, PLACE, front_rows, recorded
+from goalsets.campaign.chains import ALL, PLACE, front_rows, recorded
 from goalsets.campaign.front import Row, draw_front, front_table, in_the_paper
 from goalsets.report.figures.drawing import short_task
 from goalsets.report.published import published_scores
@@ -36,7 +36,7 @@ def test_the_readme_is_short_and_nothing_is_missing_on_it() -> None:
 
 @pytest.mark.parametrize("chain", [False, True])
 def test_each_number_of_its_table_is_in_the_records(chain: bool) -> None:
-    sweeps = [read_sweep(str(ROOT / PLACE / f"{name}.yaml")) for name in (*GRIDS, *BEYOND)]
+    sweeps = [read_sweep(str(ROOT / PLACE / f"{name}.yaml")) for name in ALL]
     rows = front_rows(recorded(sweeps, ROOT / PLACE / "runs"), {})
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = [line for line in text.split("\n") if line.startswith("| ") and line.endswith("|")]

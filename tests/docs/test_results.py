@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from goalsets.campaign import eight_tasks, results
+from goalsets.campaign import eight_tasks, training
 from goalsets.data.writer import write_store
 from goalsets.envs.tabletop import record_play as play
 from goalsets.envs.tasks import TASKS
@@ -19,6 +19,7 @@ from goalsets.sweep import read_sweep
 from goalsets.train.session import train
 
 SWEEPS = sorted(Path("results/sweeps").glob("*.yaml"))
+RECORDS = Path("results/runs")
 
 
 def test_parts_are_of_one_name() -> None:
@@ -115,19 +116,19 @@ def test_what_was_recorded_on_another_machine_is_not_trained_again(tmp_path: Pat
         read_sweep(f"results/sweeps/{name}.yaml") for name in ("results", "results-predicates")
     )
     job = next(job for job in asked.jobs() if job.config.learner == "gcbc")
-    assert results.is_recorded(job, plain)
-    assert results.is_recorded(job, asked)
-    assert not results.is_recorded(job, plain, tmp_path)
+    assert training.is_recorded(job, plain, RECORDS)
+    assert training.is_recorded(job, asked, RECORDS)
+    assert not training.is_recorded(job, plain, tmp_path)
     place = tmp_path / job.name
     shutil.copytree(Path("results/runs") / job.name, place)
     lines = (place / "evaluations.jsonl").read_text(encoding="utf-8").splitlines()
     official = [line for line in lines if json.loads(line)["kind"] == "official"]
     (place / "evaluations.jsonl").write_text("\n".join(official) + "\n", encoding="utf-8")
-    assert results.is_recorded(job, plain, tmp_path)
-    assert not results.is_recorded(job, asked, tmp_path)
+    assert training.is_recorded(job, plain, tmp_path)
+    assert not training.is_recorded(job, asked, tmp_path)
     earlier = {**json.loads(official[0]), "step": job.config.steps - 1}
     (place / "evaluations.jsonl").write_text(json.dumps(earlier) + "\n", encoding="utf-8")
-    assert not results.is_recorded(job, plain, tmp_path)
+    assert not training.is_recorded(job, plain, tmp_path)
 
 
 def test_keeping_a_run_adds_to_what_was_recorded_of_it(tmp_path: Path) -> None:
@@ -145,7 +146,7 @@ def test_keeping_a_run_adds_to_what_was_recorded_of_it(tmp_path: Path) -> None:
     text = "".join(json.dumps(record) + "\n" for record in before)
     (place / "evaluations.jsonl").write_text(text, encoding="utf-8")
     run.add_evaluation({"kind": "official", "step": 2, "success": 0.25, "num_episodes": 4})
-    results.keep(run.path, place)
+    training.keep(run.path, place)
     kept = [json.loads(line) for line in (place / "evaluations.jsonl").read_text().splitlines()]
     assert kept == [suite, {"kind": "official", "step": 2, "success": 0.25, "num_episodes": 4}]
     assert json.loads((place / "data.json").read_text())["source"] == "play"

@@ -20,16 +20,16 @@ from tests.envs.walking import LAYOUT, RADIUS, Walk, WalkAdapter, broken, walk_t
 
 def test_a_task_that_fits_has_only_remarks() -> None:
     remarks = goalsets.check_task(walk_task())
-    assert any("draws no state by itself" in text for text in remarks)
-    assert not any("cannot be pushed" in text or "put" in text for text in remarks)
+    assert any("cannot draw a given state" in text for text in remarks)
+    assert not any("cannot be pushed" in text or "cannot be set" in text for text in remarks)
 
 
 def test_a_plain_environment_fits_and_is_told_what_it_lacks() -> None:
     remarks = goalsets.check_task(walk_task(adapter=Adapter, goals=("east",)))
     for lacking in (
-        "cannot be put into a state",
+        "cannot be set to a state",
         "cannot be pushed",
-        "nothing follows what is dragged",
+        "nothing follows a dragged object",
     ):
         assert any(lacking in text for text in remarks), lacking
 
@@ -94,8 +94,8 @@ WIDE = StateLayout(4, [Group("pos", (0, 1), tolerance=0.5)], task="pos", name="w
 DISCRETE = spaces.Discrete(4)
 
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
-    "no goals": ({"goals": ("east", "east", "corner")}, "goals must be names, each its own"),
-    "an empty name": ({"goals": ("east", "", "corner")}, "goals must be names, each its own"),
+    "no goals": ({"goals": ("east", "east", "corner")}, "goals must be one or more different"),
+    "an empty name": ({"goals": ("east", "", "corner")}, "goals must be one or more different"),
     "horizon": ({"relabel_horizon": 0}, "relabel_horizon must be 1 or more steps, got 0"),
     "no query": ({"layout": NO_TASK}, "there is no official query"),
     "no tolerance": ({"layout": NO_TOLERANCE}, "cannot judge: pos has no tolerance"),
@@ -112,18 +112,18 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         "an episode of random actions failed with RuntimeError: no motor",
     ),
     "cannot be closed": ({"kind": broken(Walk, close=fail)}, r"close\(\) failed with RuntimeError"),
-    "dimension": ({"layout": WIDE}, r"observation has shape \[3\], and layout 'wide' has 4"),
+    "dimension": ({"layout": WIDE}, r"observation has shape \[3\], but layout 'wide' has 4"),
     "goal's dimension": (
         {"kind": broken(Walk, reset=reset_with(info={"goal": np.zeros(2)}))},
-        r"the goal has shape \[2\], and layout 'walk' has 3",
+        r"the goal has shape \[2\], but layout 'walk' has 3",
     ),
     "no goal state": (
         {"kind": broken(Walk, reset=reset_with(info={}))},
-        r"walk-v0 cannot say its goal as a full state: .*goal_state\(raw, info\)",
+        r"walk-v0 cannot give its goal as a full state: .*goal_state\(raw, info\)",
     ),
     "dtype": (
         {"adapter": broken(WalkAdapter, observe=lambda _, raw: np.asarray(raw, np.float64))},
-        "the observation is float64; states are float32",
+        "the observation is float64; states must be float32",
     ),
     "not finite": (
         {"kind": broken(Walk, reset=reset_with(observation=np.full(3, np.nan)))},
@@ -135,15 +135,15 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "start without a seed": (
         {"kind": broken(Walk, reset=unseeded_start)},
-        r"the seed does not decide the observation: start\(1, 0\) in a used environment",
+        r"the observation does not depend on the seed alone: start\(1, 0\) in a used environment",
     ),
     "goal without a seed": (
         {"kind": broken(Walk, reset=unseeded_goal)},
-        r"the seed does not decide the goal.*differs in coordinate 2 \(battery\)",
+        r"the goal does not depend on the seed alone.*differs in coordinate 2 \(battery\)",
     ),
     "start that remembers": (
         {"kind": broken(Walk, reset=remembering)},
-        "the seed does not decide the observation",
+        "the observation does not depend on the seed alone",
     ),
     "one goal with three names": (
         {"kind": broken(Walk, reset=one_place)},
@@ -155,38 +155,38 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "actions outside": (
         {"adapter": broken(WalkAdapter, action=lambda _, values: 10 * values)},
-        "which the environment's action space .* does not contain",
+        "which is not in the environment's action space",
     ),
     "range of actions": (
         {"action_range": (-1.0, 1.0)},
-        r"action_range says \(-1.0, 1.0\), and the environment takes actions from -0.1 to 0.1",
+        r"action_range is \(-1.0, 1.0\), but the environment accepts actions from -0.1 to 0.1",
     ),
     "limit": ({"limit": 30}, "ends episodes after 30 steps, before the task's horizon of 40"),
     "ends early": (
         {"kind": broken(Walk, step=gives_up), "limit": None},
-        "was over after 11 of 40 steps without success: the horizon is too long",
+        "ended after 11 of 40 steps without success: shorten the horizon",
     ),
     "too generous": (
         {"kind": broken(Walk, radius=2 * RADIUS)},
-        "success and the official query 'pos' disagree on .*said reached at 1.8 tolerances",
+        "success and the official query 'pos' disagree on .*reports reached at 1.8 tolerances",
     ),
     "too strict": (
         {"kind": broken(Walk, radius=0.4 * RADIUS)},
-        "disagree on .*said not reached at 0.45 tolerances",
+        "disagree on .*reports not reached at 0.45 tolerances",
     ),
     "put": (
         {"adapter": broken(WalkAdapter, put=half_put)},
-        r"put\(state\) does not bring back pos",
+        r"put\(state\) does not restore pos",
     ),
     "put fails": (
         {"adapter": broken(WalkAdapter, put=fail)},
-        "looking at states near the goals failed with RuntimeError: no motor",
+        "checking states near the goals failed with RuntimeError: no motor",
     ),
     "pace": ({"adapter": broken(WalkAdapter, step_seconds=0.0)}, "step_seconds must be above 0"),
-    "push": ({"adapter": broken(WalkAdapter, pushes=None)}, "can push, but does not say what"),
+    "push": ({"adapter": broken(WalkAdapter, pushes=None)}, "has push, but not pushes"),
     "picture": (
         {"adapter": broken(WalkAdapter, render=lambda *_: np.zeros((4, 4)))},
-        r"render\(size\) gives float64\[4, 4\], expected uint8\[H, W, 3\]",
+        r"render\(size\) must return uint8\[H, W, 3\], got float64\[4, 4\]",
     ),
 }  # fmt: skip
 
@@ -221,7 +221,7 @@ def always_there(self: Walk, *, seed: int | None = None, options: Any = None) ->
 
 
 REMARKS: dict[str, tuple[dict[str, Any], str]] = {
-    "says no success": ({"kind": broken(Walk, step=silent)}, "the official query judges alone"),
+    "says no success": ({"kind": broken(Walk, step=silent)}, "only the official query judges"),
     "never succeeds": ({"adapter": Adapter}, "no visited state was a success"),
     "near the border": ({"kind": broken(Walk, radius=1.4 * RADIUS)}, "near the border"),
     "one start": ({"kind": broken(Walk, reset=always_there)}, "another seed gives the same start"),
@@ -229,13 +229,13 @@ REMARKS: dict[str, tuple[dict[str, Any], str]] = {
         {"kind": broken(Walk, action_space=spaces.Box(-np.inf, np.inf, (2,), np.float32))},
         "have no bounds",
     ),
-    "own end": ({"kind": broken(Walk, step=gives_up)}, "ends it for a reason of its own"),
-    "cannot look": ({"adapter": broken(WalkAdapter, look=Adapter.look)}, "works is unknown"),
+    "own end": ({"kind": broken(Walk, step=gives_up)}, "the environment may end episodes early"),
+    "cannot look": ({"adapter": broken(WalkAdapter, look=Adapter.look)}, "could not be checked"),
     "half a put": (
         {"adapter": broken(WalkAdapter, put=lambda self, s: self.inner.state.put([0, 1], s[:2]))},
-        r"put\(state\) does not bring back battery",
+        r"put\(state\) does not restore battery",
     ),
-    "no pace": ({"kind": broken(Walk, metadata={})}, "how long a step takes is unknown"),
+    "no pace": ({"kind": broken(Walk, metadata={})}, "the duration of a step is unknown"),
     "no picture": ({"kind": broken(Walk, render=fail)}, "could not be drawn here: no motor"),
     "no names": (
         {"layout": StateLayout(3, [Group("pos", (0, 1), tolerance=0.5)], task="pos")},

@@ -175,22 +175,20 @@ def test_listed_queries_hold_their_marginals() -> None:
 def test_errors_say_what_to_do() -> None:
     env = make_goalset_env("tabletop-single-v0")
     for message, act in {
-        "does not say what its states mean: give GoalSetEnv a layout": lambda: GoalSetEnv(Falls()),
+        "has no layout of its own: give GoalSetEnv a layout": lambda: GoalSetEnv(Falls()),
         r"layout 'tabletop-single' needs observations of shape (18,)": lambda: GoalSetEnv(
             Falls(), layout=LAYOUT
         ),
-        "has no tolerance for y: give GoalSetEnv tolerances, or one epsilon": lambda: GoalSetEnv(
-            Falls(), layout=PLAIN
+        "has no tolerance for y: give GoalSetEnv these tolerances, or one epsilon": lambda: (
+            GoalSetEnv(Falls(), layout=PLAIN)
         ),
         "tolerances={'eff_pos': 0.2}": lambda: env.reset(options={"query": "eff_pos:2cm"}),
         "unknown group 'eff_po': did you mean 'eff_pos'": lambda: env.reset(
             options={"query": "eff_po"}
         ),
-        "are states of 18 coordinates, got shape [1, 3]": lambda: env.reset(
-            options={"goal": np.zeros(3)}
-        ),
+        "must have shape [N, 18], got [1, 3]": lambda: env.reset(options={"goal": np.zeros(3)}),
         "goals must be finite": lambda: env.reset(options={"goal": np.full(18, np.nan)}),
-        "gives no goal of its own as info['goal']": lambda: GoalSetEnv(
+        "gives no goal in info['goal']": lambda: GoalSetEnv(
             Falls(), layout=PLAIN, epsilon=0.1
         ).reset(),
         "unknown task 'tabletop-singel-v0'": lambda: make_goalset_env("tabletop-singel-v0"),

@@ -51,7 +51,7 @@ def test_doubts(run: Run, store: Store) -> None:
 
 @pytest.mark.parametrize(
     ("scheme", "told"),
-    [("her-task", "cannot hear all of this one"), ("her-full", "is shown more of the reference")],
+    [("her-task", "does not see all of this question"), ("her-full", "sees more of the reference")],
 )
 def test_a_baseline_says_what_it_hears(
     scheme: str, told: str, store: Store, tmp_path: Path
@@ -125,7 +125,7 @@ def test_without_an_encoder_the_film_is_a_gif(
     assert film.suffix == ".gif"
     assert film.read_bytes().startswith(b"GIF")
     assert note is not None
-    assert "no MP4 encoder is here" in note
+    assert "there is no MP4 encoder" in note
     assert "pip install 'goalsets[video]'" in note
 
 
@@ -179,7 +179,7 @@ def test_command_without_data_and_without_distance(
     main(["ask", str(run.path), "--no-video"])
     main(["ask", str(run.path), "--no-video"])
     printed = capsys.readouterr().out
-    assert "support    unknown: there is no data here" in printed
+    assert "support    unknown: no data was found" in printed
     assert "gcbc learns no distance" in printed
     assert (run.path / "asked" / "002" / "distance.png").exists()
     with pytest.raises(SystemExit):

@@ -88,7 +88,7 @@ def test_the_digest_is_of_the_rollout(store: Store) -> None:
 
 @pytest.mark.full
 def test_no_success_is_told(gcdl: Run) -> None:
-    with pytest.raises(GoalsetsError, match="none of 1 episodes with each of 1 runs reached"):
+    with pytest.raises(GoalsetsError, match="no rollout succeeded: 1 episodes with each of 1 runs"):
         successful_rollout([gcdl], task_id=1, attempts=1)
 
 

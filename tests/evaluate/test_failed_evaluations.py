@@ -42,9 +42,9 @@ def test_training_says_what_failed_and_why(
     out, errors = capfd.readouterr()
     for step in (4, 8):
         assert errors.count(f"the evaluation of step {step} failed: it has no display.\n") == 1
-    assert "2 evaluations failed, of step 4, 8: it has no display.\n" in errors
-    assert f"All that they said is in {run.path / 'evaluations.log'}." in errors
-    assert f"goalsets eval {run.path} --step 8 tries again." in errors
+    assert "2 evaluations failed, at step 4, 8: it has no display.\n" in errors
+    assert f"Their full output is in {run.path / 'evaluations.log'}." in errors
+    assert f"to try again, run goalsets eval {run.path} --step 8." in errors
     assert f"next: goalsets eval {run.path}, or goalsets check {run.path}" in out
     assert "actions within -1 to 1, from the action space.\n" in errors
     # A failure says nothing of later ones.

@@ -81,19 +81,19 @@ ERRORS = {
     "nonsense": "expected a goal such as task:3, bank:17",
     "task:9": "official goals are task:1 to task:5, or by name task:left task:right",
     "task:x": "got 'task:x'",
-    "bank:10": "there are 10 validation states, counted from 0: 10",
+    "bank:10": "there are 10 validation states, counted from 0; got 10",
     "bank:block0_pos.z > 5": "none of 10 validation states satisfies 'block0_pos.z > 5'",
     "bank:blok0_pos.z > 5": "unknown group 'blok0_pos'",
     "none.json": "cannot read the goal none.json",
 }
 EDITS = {
-    "block0_pos": "an edit looks like",
+    "block0_pos": "expected an edit such as",
     "block0_pos=1,2": "block0_pos takes 3 numbers, got 2",
     "block0_pos=a,b,c": "expected numbers for block0_pos, got 'a'",
     "block0_pos=inf,0,0": "expected finite numbers",
     "block0_pos=1,2,3deg": "'block0_pos' is measured in m: it cannot take 'deg'",
     "block0_yaw=30": "takes 2 numbers .or an angle, such as 30deg., got 1",
-    "block0_yaw=3,4": "block0_yaw is a direction of length 1, got one of 5",
+    "block0_yaw=3,4": "block0_yaw must be a direction of length 1, got length 5",
     "blok0_pos=1,2,3": "unknown group 'blok0_pos'",
 }
 

@@ -27,9 +27,7 @@ def test_a_landscape_needs_a_plane_and_a_value() -> None:
     assert not has_landscape(dataclasses.replace(MAZE, learner="gcbc"))
     assert not has_landscape(dataclasses.replace(MAZE, task="cube-single-noisy-v0"))
     assert not has_landscape(dataclasses.replace(MAZE, task="a-store-of-ones-own"))
-    with pytest.raises(
-        GoalsetsError, match="has no value landscape: those are for tasks whose states"
-    ):
+    with pytest.raises(GoalsetsError, match="has no value landscape: that needs a task"):
         compute_landscape(Run.open("demo"))
 
 

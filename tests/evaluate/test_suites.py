@@ -90,7 +90,7 @@ def test_a_changed_suite_is_refused(suite: Suite, tmp_path: Path, change) -> Non
     plain = json.loads(path.read_text())
     change(plain)
     path.write_text(json.dumps(plain))
-    with pytest.raises(GoalsetsError, match="is not the suite that was built: its digest is"):
+    with pytest.raises(GoalsetsError, match="was changed after it was built: it names the digest"):
         Suite.load(path)
 
 
@@ -99,7 +99,7 @@ def test_what_is_no_suite_is_refused(tmp_path: Path) -> None:
     for text, message in {
         "{": "suite.json is not JSON",
         "[]": "is no suite: 'goalsets suite build' writes one",
-        '{"format": "goalsets-suite", "version": 9}': "version 9; this is goalsets with version 1",
+        '{"format": "goalsets-suite", "version": 9}': "version 9; this goalsets reads version 1",
     }.items():
         path.write_text(text)
         with pytest.raises(GoalsetsError, match=message):
@@ -111,7 +111,7 @@ def test_what_is_no_suite_is_refused(tmp_path: Path) -> None:
 def test_another_task_or_layout_is_refused(suite: Suite, run: Run) -> None:
     with pytest.raises(GoalsetsError, match="is for tabletop-single-v0; .* was trained on scene"):
         suite.check_run("scene-play-v0", LAYOUT, run.path)
-    with pytest.raises(GoalsetsError, match="was built over another layout"):
+    with pytest.raises(GoalsetsError, match="was built for another layout"):
         suite.check_run(TASK, TASKS["tabletop-double-v0"].layout, run.path)
     suite.check_run(TASK, run.frame.layout, run.path)
 

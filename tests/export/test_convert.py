@@ -115,5 +115,7 @@ def test_the_file_says_nothing_of_where_it_came_from() -> None:
 
 
 def test_an_operation_that_the_runtime_refuses_is_named() -> None:
-    with pytest.raises(ConversionError, match="computes Resize in ONNX, which goalsets.runtime"):
+    with pytest.raises(
+        ConversionError, match="uses the ONNX operations Resize, which goalsets.runtime"
+    ):
         said([lambda x, y: F.interpolate(x[:, None], scale_factor=2.0)])

@@ -22,8 +22,6 @@ from goalsets.runtime import load
 from goalsets.runtime.model_file import OPERATIONS
 from tests.export.runs import STATES, exported, small_run
 
-pytestmark = pytest.mark.xdist_group("export")  # they share runs and exports
-
 KINDS = [
     *((learner, "gs-blockwise", "learned") for learner in LEARNERS),
     ("gcdl", "her-full", "learned"),
@@ -136,7 +134,7 @@ def test_an_operation_without_a_counterpart_is_named(tmp_path: Path, monkeypatch
     run = small_run("gcdl")  # trained before, for GCDL's actor learns from its distance
     strange = lambda self, states, goals, masks: torch.erfinv(states[:, 0])  # noqa: E731
     monkeypatch.setattr(LEARNERS["gcdl"], "distance", strange)
-    with pytest.raises(ConversionError, match="cannot say the policy in ONNX: .*erf_inv"):
+    with pytest.raises(ConversionError, match="cannot convert the policy to ONNX: .*erf_inv"):
         export_onnx(run, tmp_path / "policy.onnx")
     assert list(tmp_path.iterdir()) == []
 
@@ -168,7 +166,7 @@ def test_the_runtime_is_asked_as_the_policy_is() -> None:
     np.testing.assert_allclose(many[0], kept, atol=1e-6)
     for message, arguments in {
         r"observation needs shape \[18\]": (STATES[0, :3], STATES[1], "all"),
-        "goal has 3 rows where others have 5": (STATES[:5], STATES[:3], "all"),
+        "goal has 3 rows, but another input has 5": (STATES[:5], STATES[:3], "all"),
         "did you mean 'cube_pos'": (STATES[0], STATES[1], "cub_pos"),
         "an empty query has no goal": (STATES[0], STATES[1], np.zeros(18, bool)),
         "over layout 'tabletop-double'": (STATES[0], STATES[1], Query.all(tabletop_layout(2))),

@@ -1,9 +1,10 @@
 """Fuzz some kinds of files in a process of its own, with little memory and little time.
 
-    python -m tests.fuzz.child COUNT FIRST KIND...
+    python -m tests.fuzz.child COUNT FIRST SEED KIND...
 
-prints a line of JSON for each kind. A change is decided by its kind and its number, so that one
-that fails can be looked at alone: COUNT 1, FIRST its number.
+prints a line of JSON for each kind, and one every few seconds before it ends. The seed, the kind
+and its number decide a change, so that one that fails can be looked at alone: COUNT 1, FIRST its
+number. SIGINT and SIGTERM end it after the present file, with the counts up to there.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import tempfile
 import time
 import traceback
 import zlib
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -31,16 +33,60 @@ MEMORY = 2 << 30
 """Bytes of address space, with Python, torch and all libraries in it."""
 SECONDS = 10
 """Of the processor, for one file."""
+EVERY = 5.0
+"""Seconds between two reports on a kind."""
 
 
 class TooSlowError(Exception):
     """A file that took too long."""
 
 
-def main(count: int, first: int, names: list[str]) -> None:
+@dataclass
+class Found:
+    """What came of the changes of a kind."""
+
+    kind: str
+    done: int = 0
+    same: int = 0
+    other: int = 0
+    refused: int = 0
+    slowest: float = 0.0
+    seconds: float = 0.0
+    """Of the processor, for all changes."""
+    failures: list[str] = field(default_factory=list[str])
+    ended: bool = False
+
+    def count(self, number: int, outcome: str, seconds: float, changed: Path) -> None:
+        self.done += 1
+        self.slowest = max(self.slowest, round(seconds, 2))
+        if outcome in ("same", "other", "refused"):
+            setattr(self, outcome, getattr(self, outcome) + 1)
+        elif len(self.failures) < 20:
+            kept = Path(tempfile.mkdtemp(prefix=f"fuzz-{self.kind}-{number}-")) / changed.name
+            shutil.copyfile(changed, kept)  # some good files hold measured times
+            self.failures.append(f"{number}: {kept}: {outcome}")
+
+    def say(self) -> None:
+        print(json.dumps(vars(self)), flush=True)
+
+
+class Stop:
+    """Whether somebody asked this process to end."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._ask)
+
+    def _ask(self, *_: object) -> None:
+        self.asked = True
+
+
+def main(numbers: range, seed: int, names: list[str]) -> None:
     """Fuzz kinds and print what came of it."""
+    stop = Stop()
     logging.disable(logging.CRITICAL)  # notes on files without a digest
-    signal.signal(signal.SIGPROF, _stop)
+    signal.signal(signal.SIGPROF, _too_slow)
     with tempfile.TemporaryDirectory() as directory:
         for name in names:  # before the limit: making a good file may take more memory
             good = Path(directory) / name
@@ -49,36 +95,37 @@ def main(count: int, first: int, names: list[str]) -> None:
         hard = resource.getrlimit(resource.RLIMIT_AS)[1]
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))
         for name in names:
-            found = fuzz(name, Path(directory) / name, range(first, first + count))
-            print(json.dumps({"kind": name, **found}), flush=True)
+            if not stop.asked:
+                fuzz(name, Path(directory) / name, numbers, seed, stop)
 
 
-def fuzz(name: str, good: Path, numbers: range) -> dict[str, object]:
-    """Change files and read them; return how often each outcome came."""
+def fuzz(name: str, good: Path, numbers: range, seed: int, stop: Stop) -> None:
+    """Change files, read them, and count each outcome."""
     kind, place = KINDS[name], good.with_name("changed")
-    outcomes = {"same": 0, "other": 0, "refused": 0}
-    failures: list[str] = []
-    slowest = 0.0
+    found = Found(name)
     shutil.copytree(good, place)
     wanted = kind.read(place)
     files = {path.relative_to(good): path.read_bytes() for path in sorted(good.glob(kind.file))}
+    begun, said = time.process_time(), time.monotonic()
     for number in numbers:
-        rng = np.random.default_rng([zlib.crc32(name.encode()), number])
+        rng = np.random.default_rng([seed, zlib.crc32(name.encode()), number])
         target, whole = list(files.items())[rng.integers(len(files))]
         data = whole
         with contextlib.suppress(ValueError, TypeError, OverflowError, RecursionError):
             data = changed(data, kind, rng)  # not every change can be written down
         (place / target).write_bytes(data)
-        print(f"{name} {number}", file=sys.stderr, flush=True)
-        outcome, seconds = _outcome(kind, place, wanted)
+        print(f"{name} {number}", file=sys.stderr, flush=True)  # the last line before a crash
+        found.count(number, *_outcome(kind, place, wanted), place / target)
         (place / target).write_bytes(whole)
-        slowest = max(slowest, seconds)
-        if outcome in outcomes:
-            outcomes[outcome] += 1
-        else:
-            failures.append(f"{number}: {outcome}")
+        found.seconds = round(time.process_time() - begun, 2)
+        if stop.asked:
+            break
+        if time.monotonic() - said > EVERY:
+            found.say()
+            said = time.monotonic()
     shutil.rmtree(place)
-    return {**outcomes, "slowest": round(slowest, 2), "failures": failures[:20]}
+    found.ended = True
+    found.say()
 
 
 def _outcome(kind: Kind, place: Path, wanted: object) -> tuple[str, float]:
@@ -100,9 +147,10 @@ def _outcome(kind: Kind, place: Path, wanted: object) -> tuple[str, float]:
     return outcome, time.process_time() - start
 
 
-def _stop(*_: object) -> None:
+def _too_slow(*_: object) -> None:
     raise TooSlowError(f"a file took more than {SECONDS} seconds")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])
+    count, first, seed = map(int, sys.argv[1:4])
+    main(range(first, first + count), seed, sys.argv[4:])

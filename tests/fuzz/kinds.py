@@ -108,6 +108,8 @@ SEALED: dict[str, Kind] = {
     "normaliser": Kind(copy_run, "frame.safetensors", act, says_tensors, sealed=True),
     "weights": Kind(copy_run, "weights/*.safetensors", act, says_tensors, sealed=True),
     "checkpoint": Kind(copy_run, "checkpoint.safetensors", resume, says_tensors, sealed=True),
+    # Acting reads a part of it, and checks only that part.
+    "acting": Kind(copy_run, "checkpoint.safetensors", act, says_tensors, sealed=True),
     "planner": Kind(make_planner, "planner.safetensors", planner, says_tensors, sealed=True),
     "suite": Kind(make_suite, "suite.json", suite, says_json, sealed=True),
     "onnx": Kind(written("policy.onnx", onnx_bytes), "policy.onnx", runtime, sealed=True),

@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 import yaml
 
-from goalsets.core.door.seal import MARK, seal
+from goalsets.core.door.seal import MARK, digest, seal
 from tests.fuzz.mutate import Rng, change_plain, odd_array
 
 
@@ -119,5 +119,24 @@ def forge(data: bytes) -> bytes:
         plain = json.loads(data)
         plain.pop("digest", None)
         return json.dumps({**plain, "digest": _digest(plain)}).encode()
-    place = data.rfind(MARK) + len(MARK)
-    return seal(data[:place] + b"0" * 32 + data[place + 32 :]) if place >= len(MARK) else data
+    head, body = _with_digests(data)
+    place = head.rfind(MARK) + len(MARK)
+    if place < len(MARK):
+        return data
+    return seal(head[:place] + b"0" * 32 + head[place + 32 :]) + body
+
+
+def _with_digests(data: bytes) -> tuple[bytes, bytes]:
+    """What the seal covers, and what it does not: tensors have digests of their own."""
+    size = 8 + int.from_bytes(data[:8], "little")
+    head, body = data[:size], data[size:]
+    try:
+        header = json.loads(head[8:])
+        written = header.pop("__metadata__")["digests"]
+        found = written.split()
+        for place, entry in enumerate(header.values()):
+            start, end = entry["data_offsets"]
+            found[place] = digest(body[start:end])
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return data, b""
+    return head.replace(written.encode(), " ".join(found).encode()), body

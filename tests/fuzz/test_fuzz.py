@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import os
+import contextlib
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,34 +12,24 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
+from goalsets.core.door.seal import OPEN_SEAL, seal
 from goalsets.core.door.tensors import read_arrays, sealed
 from goalsets.core.errors import FileError
-from tests.fuzz.kinds import FILES, RUNS
+from tests.fuzz.kinds import FILES, KINDS, RUNS, changed
+from tests.fuzz.parent import ROOT, Child, CrashError
 from tests.fuzz.says import forge
-
-ROOT = Path(__file__).parents[2]
 
 
 def fuzz(count: int, *kinds: str) -> None:
     """Fuzz kinds in a process with a limit on its memory; a crash of that process fails, too."""
-    command = [sys.executable, "-m", "tests.fuzz.child", str(count), "0", *kinds]
-    source = {
-        **os.environ,
-        "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
-        "OMP_NUM_THREADS": "1",
-    }
-    done = subprocess.run(
-        command, cwd=ROOT, env=source, capture_output=True, text=True, check=False
-    )
-    print(done.stdout)
-    last = done.stderr.splitlines()[-15:]
-    assert done.returncode == 0, "\n".join(last)
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [record["kind"] for record in found] == list(kinds)
-    for record in found:
-        told = "\n".join(record["failures"])
-        assert not record["failures"], f"{record['kind']}:\n{told}"
-        assert record["same"] < 0.9 * count, f"{record['kind']} is hardly ever changed"
+    with Child(kinds, count) as child:
+        found = [report for report in child.reports() if report["ended"]]
+    assert [(report["kind"], report["done"]) for report in found] == [(k, count) for k in kinds]
+    for report in found:
+        print(report)
+        told = "\n".join(report["failures"])
+        assert not report["failures"], f"{report['kind']}:\n{told}"
+        assert report["same"] < 0.9 * count, f"{report['kind']} is hardly ever changed"
 
 
 def test_a_forged_file_passes_the_digest(tmp_path: Path) -> None:
@@ -47,11 +37,28 @@ def test_a_forged_file_passes_the_digest(tmp_path: Path) -> None:
     path = tmp_path / "forged.safetensors"
     data = bytearray(sealed(save, {"a": np.zeros(4, np.float32)}, {}))
     data[-1] = 64
-    path.write_bytes(data)
-    with pytest.raises(FileError, match="is damaged"):
-        read_arrays(path)
-    path.write_bytes(forge(bytes(data)))
-    assert read_arrays(path)[0]["a"].tolist() == [0, 0, 0, 2]
+    older = seal(save({"a": np.zeros(4, np.float32)}, metadata={"digest": OPEN_SEAL}))
+    for damaged in (bytes(data), older[:-1] + b"\x40"):
+        path.write_bytes(damaged)
+        with pytest.raises(FileError, match="is damaged"):
+            read_arrays(path)
+        path.write_bytes(forge(damaged))
+        assert read_arrays(path)[0]["a"].tolist() == [0, 0, 0, 2]
+
+
+@pytest.mark.parametrize("kind", ["layout-json", "layout-yaml", "suite-description"])
+def test_a_change_is_decided_by_its_number(kind: str, tmp_path: Path) -> None:
+    """Earlier changes have no part in it: a change that fails can be looked at alone."""
+    KINDS[kind].make(tmp_path)
+    (file,) = tmp_path.glob(KINDS[kind].file)
+    data = file.read_bytes()
+
+    def change(number: int) -> bytes:
+        with contextlib.suppress(ValueError, TypeError, OverflowError, RecursionError):
+            return changed(data, KINDS[kind], np.random.default_rng(number))
+        return data
+
+    assert [change(number) for number in range(300)] == [change(number) for number in range(300)]
 
 
 @pytest.mark.full
@@ -66,3 +73,26 @@ def test_a_changed_file_gives_the_same_answer_or_an_error(kinds: tuple[str, ...]
 @pytest.mark.parametrize("kind", [*FILES, *RUNS])
 def test_twenty_thousand_changes_of_each_kind(kind: str) -> None:
     fuzz(20_000, kind)
+
+
+@pytest.mark.full
+def test_the_command_counts_and_stops_cleanly() -> None:
+    """It prints what it has counted so far, and nothing is left of it."""
+    command = [sys.executable, "-m", "tests.fuzz", "weights", "status", "--seed", "3"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [next(process.stdout).split() for _ in range(3)]
+        process.send_signal(signal.SIGINT)
+        lines += [line.split() for line in process.stdout]
+    assert process.returncode == 130
+    assert lines[1][:3] == ["kind", "done", "same"]
+    kind, done, *counts = lines[-2][:5]
+    assert kind == "weights"
+    assert 0 < int(done) < 20_000
+    assert sum(map(int, counts)) == int(done)
+    assert " ".join(lines[-1]) == "stopped: 1 of 2 kinds were not begun"
+
+
+def test_a_fault_of_a_library_is_a_failure() -> None:
+    with Child(["no such kind"], 1) as child, pytest.raises(CrashError, match="no such kind"):
+        list(child.reports())

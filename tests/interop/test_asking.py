@@ -55,7 +55,7 @@ def test_looking_ahead_changes_nothing(executed: int, length: int) -> None:
 
 def test_mistakes_are_found_where_they_are_made() -> None:
     asker = Asker(Chunked())
-    with pytest.raises(GoalsetsError, match="was asked nothing yet"):
+    with pytest.raises(GoalsetsError, match="has no question yet"):
         asker.act(STATE)
     with pytest.raises(GoalsetsError, match="did you mean 'pos'"):
         asker.ask(GOAL, "poss")

@@ -112,9 +112,9 @@ def test_seeds_decide() -> None:
 def test_a_store_needs_a_layout(tmp_path) -> None:
     with_layout = write_store(tmp_path / "a", list(RAW), layout=LAYOUT)
     assert set(RelabeledData.from_store(with_layout).sample(2)) == KEYS
-    with pytest.raises(GoalsetsError, match="has no layout: queries need one"):
+    with pytest.raises(GoalsetsError, match="has no layout, and queries need one"):
         RelabeledData.from_store(write_store(tmp_path / "b", list(RAW)))
-    with pytest.raises(GoalsetsError, match="padded to the length of packed goals only"):
+    with pytest.raises(GoalsetsError, match="padded=True needs packed=True"):
         make(padded=True, packed=False)
     with pytest.raises(GoalsetsError, match="did you mean 'semantic'"):
         make(queries="semantics")

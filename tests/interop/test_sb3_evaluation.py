@@ -101,7 +101,7 @@ def test_a_new_best_may_end_the_training() -> None:
 
 
 def test_what_cannot_be_evaluated_is_refused_before_training() -> None:
-    with pytest.raises(GoalsetsError, match="say which questions"):
+    with pytest.raises(GoalsetsError, match="name the questions"):
         GoalSetEvalCallback(make_env(Semantic()))
     with pytest.raises(GoalsetsError, match="eff_poz"):
         GoalSetEvalCallback(make_env(), questions=["eff_poz"])

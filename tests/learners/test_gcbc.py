@@ -58,5 +58,5 @@ def test_weights_keep_the_size_of_the_loss() -> None:
 
 @pytest.mark.parametrize("discount", [0.0, -0.5, 1.01])
 def test_a_discount_is_a_share(discount: float) -> None:
-    with pytest.raises(GoalsetsError, match=f"above 0 and at most 1, got {discount}"):
+    with pytest.raises(GoalsetsError, match=f"of at least 0.001 and up to 1, got {discount}"):
         dataclasses.replace(GCBCConfig(), discount=discount)

@@ -160,3 +160,12 @@ def test_crl_sees_the_state_in_the_goal_only_if_told() -> None:
         here = learner.encode_goals(batch.states, *asked)
         there = learner.encode_goals(batch.next_states, *asked)
         assert (here == there).all() != told
+
+
+def test_the_policies_of_hiql_weigh_by_the_value_that_is_learned() -> None:
+    """Its advantages count steps, whatever the unit of the value's network."""
+    learner = make("hiql", unit=20.0, initial_value=-60.0)
+    batch = make_batch(spec=learner.batch_spec(learner.config))
+    goals = batch.goals["actor"]
+    values = learner._value(batch.states, learner.condition(batch.states, goals))
+    assert values.mean().item() == pytest.approx(-60.0, rel=0.2)

@@ -19,8 +19,6 @@ from goalsets.plan import PlanningPolicy, write_planner
 from goalsets.runs.planning import learn_planner
 from tests.plan.runs import LAYOUT, TASK, store
 
-pytestmark = pytest.mark.xdist_group("plan")  # they share a store
-
 
 class Obedient:
     """A policy that notes what it is asked, and whose action is the question itself."""

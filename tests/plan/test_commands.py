@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from goalsets.campaign import results
+from goalsets.campaign import training
 from goalsets.cli import main
 from goalsets.evaluate.alongside import Alongside
 from goalsets.evaluate.official import evaluate_official, recorded
@@ -22,8 +22,6 @@ from goalsets.sweep.survey import RUNS
 from tests.plan.runs import TASK, copy_of_run, place, store
 from tests.sweep.conftest import small
 from tests.sweep.driving import drive
-
-pytestmark = pytest.mark.xdist_group("plan")  # they share a run
 
 
 @pytest.fixture
@@ -152,19 +150,19 @@ def test_sweeps_evaluate_both_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [is_planned(r) for r in run.evaluations()] == [False, True]
     # A run is recorded only with both.
     records = tmp_path / "records"
-    results.keep_records(tmp_path / "sweep", records)
-    assert results.is_recorded(job, sweep, records)
+    training.keep_records(tmp_path / "sweep", records)
+    assert training.is_recorded(job, sweep, records)
     # A record that is only among the kept ones stays, also if the other kind is recorded anew.
     own = run.path / "evaluations.jsonl"
     lines = own.read_text().splitlines()
     own.write_text(lines[0] + "\n")
-    results.keep_records(tmp_path / "sweep", records)
-    assert results.is_recorded(job, sweep, records)
+    training.keep_records(tmp_path / "sweep", records)
+    assert training.is_recorded(job, sweep, records)
     for kept in lines:
         (records / job.name / "evaluations.jsonl").write_text(kept + "\n")
-        assert not results.is_recorded(job, sweep, records)
+        assert not training.is_recorded(job, sweep, records)
     without = small(tasks=(TASK,), seeds=(0,), evaluation=Evaluation(episodes=1))
-    assert not results.is_recorded(job, without, records)  # the chain's alone is left
+    assert not training.is_recorded(job, without, records)  # the chain's alone is left
 
 
 def test_a_report_never_mixes_them(run: Run) -> None:
@@ -184,5 +182,5 @@ def test_without_data_the_commands_say_what_to_do(
     monkeypatch.setenv("GOALSETS_DATA", str(tmp_path / "nothing"))
     for words in (["plan"], ["ask", "--plan"], ["eval", "--plan"]):
         told = error_of([words[0], str(run.path), *words[1:]], capsys)
-        assert f"has no {PLANNER}, and no data to learn one from is here" in told
+        assert f"has no {PLANNER}, and there is no data to learn one from" in told
         assert "Traceback" not in told

@@ -17,7 +17,7 @@ from goalsets.runs.run import Run
 from goalsets.runtime import load
 from tests.plan.runs import copy_of_run, place, question, store
 
-pytestmark = [pytest.mark.full, pytest.mark.xdist_group("plan")]  # they share a run
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_what_is_not_there_or_of_another_export_ends_in_a_sentence(
     with pytest.raises(GoalsetsError, match=r"without a planner: export it with .* --plan"):
         without.planning()
     model.write_bytes((run.path / "policy.onnx").read_bytes())
-    with pytest.raises(GoalsetsError, match="bring that file along"):
+    with pytest.raises(GoalsetsError, match="copy that file, too"):
         load(model).planning()
     beside = tmp_path / "policy.planner.safetensors"
     whole = (run.path / "policy.planner.safetensors").read_bytes()
@@ -111,7 +111,7 @@ def test_what_is_not_there_or_of_another_export_ends_in_a_sentence(
         with pytest.raises(GoalsetsError, match="is not the planner that was exported with"):
             load(model).planning()
     # One that is named is taken, if it is one.
-    with pytest.raises(GoalsetsError, match="is no planner, or damaged"):
+    with pytest.raises(GoalsetsError, match="is not a planner, or is damaged"):
         load(model).planning(tmp_path / "policy.onnx")
     beside.write_bytes(whole)
     first, goals = question(4)

@@ -255,7 +255,7 @@ def test_one_coordinate_never_decides_otherwise_than_the_goal_set():
 
 
 def test_prices_by_a_policy_need_one_that_predicts_steps():
-    with pytest.raises(GoalsetsError, match="counts nothing. Take prices by the data"):
+    with pytest.raises(GoalsetsError, match="is: none. Use prices 'data'"):
         PlanningPolicy(Carrier(), table_planner(), prices="policy")
 
 

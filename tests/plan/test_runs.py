@@ -20,8 +20,6 @@ from goalsets.runs.run import Run
 from goalsets.train.session import Pace, train
 from tests.plan.runs import TASK, copy_of_run, make_store, place, question, store, trained
 
-pytestmark = pytest.mark.xdist_group("plan")  # they share a run
-
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
@@ -77,7 +75,7 @@ def test_other_data_is_never_used_in_silence(run: Run, tmp_path: Path) -> None:
     told: list[str] = []
     planner = planner_of(run, other, say=told.append)
     assert planner.data == other.fingerprint
-    assert f"is of other data (fingerprint {other.fingerprint[:8]})" in told[-1]
+    assert f"was learned from other data (fingerprint {other.fingerprint[:8]})" in told[-1]
     # The next to use it is told as well.
     told.clear()
     assert planner_of(run, say=told.append).data == other.fingerprint
@@ -86,7 +84,7 @@ def test_other_data_is_never_used_in_silence(run: Run, tmp_path: Path) -> None:
     # Whoever names the run's own data gets a planner of that.
     told.clear()
     assert planner_of(run, store(), say=told.append).data == run.data["fingerprint"]
-    assert "learned from other data: it is learned anew" in told[0]
+    assert "learned from other data: it is learned again" in told[0]
     assert not any(text.startswith("note") for text in told)
 
 
@@ -96,7 +94,7 @@ def test_data_that_nobody_named_must_be_the_runs(
     make_store(tmp_path / "tabletop-double-v0", seed=50)
     monkeypatch.setenv("GOALSETS_DATA", str(tmp_path))
     with pytest.raises(
-        GoalsetsError, match="is not what it was trained on .* Name a store to learn from: --data"
+        GoalsetsError, match="is not the data that it was trained on .* name it: --data"
     ):
         planner_of(run)
     assert not (run.path / PLANNER).exists()
@@ -108,7 +106,7 @@ def test_without_data_and_planner_it_says_what_to_do(
     monkeypatch.setenv("GOALSETS_DATA", str(tmp_path))
     with pytest.raises(GoalsetsError) as told:
         goalsets.load(run.path).planning()
-    assert f"has no {PLANNER}, and no data to learn one from is here" in str(told.value)
+    assert f"has no {PLANNER}, and there is no data to learn one from" in str(told.value)
     assert "'goalsets train tabletop-double-v0' makes it" in str(told.value)
 
 
@@ -118,7 +116,9 @@ def test_a_damaged_planner_ends_in_a_sentence(run: Run) -> None:
     whole = path.read_bytes()
     for broken in (b"", whole[:100], whole[: len(whole) // 2], b"\xff" * 64, whole[8:]):
         path.write_bytes(broken)
-        with pytest.raises(PlannerFileError, match=r"Remove it, and it is learned .* again\."):
+        with pytest.raises(
+            PlannerFileError, match=r"Remove the file, and the planner is learned .* again\."
+        ):
             planner_of(run)
     planner_of(run, again=True)
     assert path.read_bytes() == whole
@@ -143,7 +143,7 @@ def test_a_shipped_model_is_not_written_to(run: Run, monkeypatch: pytest.MonkeyP
 def test_data_of_another_robot_is_refused(run: Run, tmp_path: Path) -> None:
     from tests.evaluate.conftest import make_store as single
 
-    with pytest.raises(GoalsetsError, match="has states of 18 coordinates, the policy is for"):
+    with pytest.raises(GoalsetsError, match="has states of 18 coordinates, but the policy needs"):
         planner_of(run, single(tmp_path / "single"))
 
 

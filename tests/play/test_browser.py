@@ -20,7 +20,6 @@ pytestmark = [
     needs_browser,
     pytest.mark.full,
     pytest.mark.timeout(300),
-    pytest.mark.xdist_group("browser"),
 ]
 
 
@@ -217,4 +216,4 @@ def _metadata(path: Path) -> dict[str, str]:
     from safetensors import safe_open
 
     with safe_open(path, framework="np") as file:
-        return {name: text for name, text in file.metadata().items() if name != "digest"}
+        return {name: text for name, text in file.metadata().items() if "digest" not in name}

@@ -17,7 +17,6 @@ pytestmark = [
     needs_browser,
     pytest.mark.full,
     pytest.mark.timeout(300),
-    pytest.mark.xdist_group("browser"),
 ]
 
 SIZES = {"desk": (1360, 840), "small": (800, 600), "telephone": (420, 800)}

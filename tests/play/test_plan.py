@@ -278,7 +278,7 @@ def test_words_of_a_plan_are_escaped(show: Show) -> None:
 def test_a_damaged_planner_is_named(planned: Setup, tmp_path: Path) -> None:
     run = planned_run(tmp_path)
     (run.path / "planner.safetensors").write_bytes(b"nothing")
-    with pytest.raises(GoalsetsError, match="is no planner, or damaged"):
+    with pytest.raises(GoalsetsError, match="is not a planner, or is damaged"):
         open_setup([run.path])
 
 

@@ -63,8 +63,8 @@ def attached(self: Any, batch: Any) -> Any:
 BROKEN_LEARNERS: dict[str, tuple[dict[str, Any], str]] = {
     "settings": ({"Config": Loose}, "Config must be a frozen dataclass"),
     "no default": ({"Config": Demanding}, "the setting 'alpha' needs a default"),
-    "preset": ({"presets": {"huge": {}}}, "it declares some for 'huge'"),
-    "field": ({"presets": {"cpu": {"stepps": 3}}}, "no training has: stepps"),
+    "preset": ({"presets": {"huge": {}}}, "it declares settings for 'huge'"),
+    "field": ({"presets": {"cpu": {"stepps": 3}}}, "TrainConfig does not have: stepps"),
     "unused": ({"__init__": unused_part}, "no gradient reaches unused"),
     "infinite": ({"losses": lambda self, batch: (torch.tensor(np.inf), {})}, "one finite number"),
     "metrics": ({"losses": attached}, "'loss' must be a tensor without a gradient"),
@@ -73,7 +73,7 @@ BROKEN_LEARNERS: dict[str, tuple[dict[str, Any], str]] = {
         "leaves out .*actor",
     ),
     "chunk": ({"chunk": 3}, r"with chunk 3, decide\(\) must give \[32, 3, 2\], got \[32, 2\]"),
-    "draws": ({"decide": with_noise}, "asked twice, decide.* differs"),
+    "draws": ({"decide": with_noise}, "decide.* gives different actions when asked twice"),
     "deaf": ({"decide": deaf}, "goals change no action"),
     "no unit": ({"distance": lambda *_: torch.zeros(1)}, "but no distance_unit"),
     "one distance": (
@@ -112,14 +112,14 @@ BROKEN_QUERIES: dict[str, tuple[dict[str, Any], str]] = {
     "empty": ({"sample": masks_of(0.5)}, "queries are empty"),
     "unseeded": (
         {"sample": lambda _, y, n, rng: np.arange(y.dim) <= np.random.rand(n, 1) * 4},  # noqa: NPY002
-        "the same seed gave other queries",
+        "the same seed gave different queries",
     ),
     "marginals": (
         {
             "sample": lambda _, y, n, rng: np.ones((n, y.dim), bool),
             "marginals": lambda _, y: np.full(y.dim, 0.5),
         },
-        "coordinate 0 is active in 50.0% of all queries; of 40000 it was in 100.0%",
+        "coordinate 0 is active in 50.0% of all queries; among 40000 draws it was active in 100.0%",
     ),
     "marginals' shape": (
         {"marginals": lambda _, y: np.ones(3)},
@@ -257,7 +257,7 @@ def test_settings_of_any_type_are_checked(monkeypatch: pytest.MonkeyPatch) -> No
         TrainConfig("any", "gcbc", settings=fits)
     with pytest.raises(GoalsetsError, match="floor needs a number or null, got 'low'"):
         TrainConfig("any", "gcbc", settings={"floor": "low"})
-    with pytest.raises(GoalsetsError, match="mode needs 'near' or 'far' or a value of type int"):
+    with pytest.raises(GoalsetsError, match="mode needs 'near' or 'far' or a whole number"):
         TrainConfig("any", "gcbc", settings={"mode": "there"})
     with pytest.raises(GoalsetsError, match="widths needs a value of type tuple, got 3"):
         TrainConfig("any", "gcbc", settings={"widths": 3})

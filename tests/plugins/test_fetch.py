@@ -25,7 +25,7 @@ from tests.plugin_files import goalsets, run_python
 from tests.processes import started
 
 pytest.importorskip("gymnasium_robotics")
-pytestmark = [pytest.mark.full, pytest.mark.timeout(600), pytest.mark.xdist_group("fetch")]
+pytestmark = [pytest.mark.full, pytest.mark.timeout(600)]
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
 PLUGIN = ("--plugin", str(EXAMPLES / "fetch.py"))
@@ -155,10 +155,14 @@ def test_it_acts_without_torch_and_over_the_network_as_here(place: Path, store: 
             assert term["distance_in_unit"] > 0.1
 
 
-def test_a_report_and_a_sweep_know_it(place: Path) -> None:
+def test_a_report_knows_it(place: Path) -> None:
     told = call("report", "run", "-o", "page", cwd=place)
     assert "1 run of 1 learner on 1 task" in told
     assert "fetch-pick-v0" in (place / "page" / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_a_sweep_knows_it(place: Path) -> None:
     (place / "mine.yaml").write_text(
         f"tasks: {TASK}\nschemes: gs-semantic\npreset: cpu\n"
         "overrides: {steps: 20, batch_size: 64, hidden: 32}\n"

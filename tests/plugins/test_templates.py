@@ -160,6 +160,8 @@ def test_queries(place: Path) -> None:
     (config,) = place.glob("sweeps/mine/runs/*/*/config.json")
     assert plugins_of(config.parent) == ["my_queries"]
     assert (config.parent / "evaluations.jsonl").exists()
+    status = goalsets("sweep", "status", "sweeps/mine", "--plugin", "my_queries.py", cwd=place)
+    assert status.returncode == 0, status.stderr
 
 
 def test_task(place: Path) -> None:

@@ -82,7 +82,7 @@ def test_the_command_line_reads_logs_and_says_what_to_install_to_train(
     goalsets = installed / "goalsets"
     write_logs(tmp_path / "logs")
     assert run(goalsets, "--version", where=tmp_path).startswith("goalsets ")
-    assert "Put to use:" in run(goalsets, "--help", where=tmp_path)
+    assert "Deploy:" in run(goalsets, "--help", where=tmp_path)
     run(goalsets, "data", "import", "csv", "logs", "--output", "store", where=tmp_path)
     assert "episodes" in run(goalsets, "data", "inspect", "store", where=tmp_path)
     said = run(goalsets, "train", "store", where=tmp_path, code=2)

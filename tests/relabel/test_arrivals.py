@@ -182,4 +182,4 @@ def test_a_long_computation_is_announced(monkeypatch: pytest.MonkeyPatch) -> Non
     arrivals = Arrivals(arriving.some_rule(rng, layout), data, say=said.append)
     monkeypatch.setattr("goalsets.relabel.arrivals._LONG", 10)
     arrivals.bring(np.ones((1, layout.dim), bool))
-    assert "working out for how long the groups of 20 states have held; this is done once." in said
+    assert "computing for how long the groups of 20 states have held; this is done once." in said

@@ -208,7 +208,7 @@ def test_goals_of_other_trajectories_are_not_direct() -> None:
 
 
 def test_a_window_needs_arrivals() -> None:
-    with pytest.raises(GoalsetsError, match="goals 'actor' have a window.*takes arrivals"):
+    with pytest.raises(GoalsetsError, match="goals 'actor' have a window, which needs arrivals"):
         Sampler(make_data(), LAYOUT, Full(), BatchSpec({"actor": DIRECT}))
     with pytest.raises(GoalsetsError, match="a window of 1 step or more, got 0"):
         GoalMixture(window=0)
@@ -247,3 +247,31 @@ def test_what_an_object_only_passed_by_is_no_goal() -> None:
     assert (held[direct & about] >= 3).mean() > 0.95  # the rest is what was drawn first
     assert (held[direct & ~about] < 3).any()  # the robot itself never rests
     assert batch.facts[UNDIRECTED] >= (~direct).mean()
+
+
+def test_questions_about_the_robot_alone_have_a_window_of_their_own() -> None:
+    thing = dataclasses.replace(LAYOUT.groups[0], name="x0", kind="x*")
+    robot = Group("clock", (3,), "absolute", tolerance=0.1)  # it never rests
+    layout = StateLayout(4, [thing, robot], name="object")
+    data = make_data()
+    arrivals = Arrivals(Rule(layout, np.ones(4, np.float32)), data)
+
+    def asked(robot_window: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """How late the answers come, and which questions ask for the object."""
+        mixture = dataclasses.replace(DIRECT, window=20, robot_window=robot_window, horizon=20)
+        spec = BatchSpec({"actor": mixture})
+        sampler = Sampler(data, layout, Semantic(), spec, horizon=30, arrivals=arrivals)
+        batch = sampler.sample(2_000, Generators.from_seed(4))
+        rows, arrived = arrivals_of(sampler, batch, "actor")
+        late, objects = arrived - rows, batch.goals["actor"].masks[:, 0]
+        open_still = late > 0
+        return late[open_still], objects[open_still]
+
+    late, objects = asked(4)
+    assert late[~objects].max() <= 4 < late[objects].max() <= 20
+    same, same_objects = asked(None)
+    assert same[~same_objects].max() > 4
+    # Such questions are nearer, not much rarer.
+    assert (~objects).mean() > 0.8 * (~same_objects).mean()
+    with pytest.raises(GoalsetsError, match=r"at most the window of all questions \(5\), got 6"):
+        dataclasses.replace(DIRECT, robot_window=6)

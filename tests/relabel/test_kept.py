@@ -120,7 +120,7 @@ def test_nothing_fails_where_nothing_can_be_written(store: Store, size: str) -> 
     found = Arrivals(RULE, store.train, nowhere).groups
     np.testing.assert_array_equal(found, expected(store))
     assert len(said) == 1
-    assert "cannot be written (No such file or directory); nothing is lost" in said[0]
+    assert "cannot be written (No such file or directory); training continues" in said[0]
 
 
 def test_a_full_disk_leaves_nothing_behind(

@@ -46,7 +46,7 @@ def test_damage_is_told(tmp_path: Path) -> None:
     assert "config.json is damaged" in told["cut"]
     assert "config.json is damaged" in told["binary"]
     assert "expected a configuration" in told["list"]
-    assert "not of a run" in told["foreign"]
+    assert "not the configuration of a run" in told["foreign"]
     assert "version 99" in told["newer"]
     assert "unknown scheme 'gs-blok'" in told["scheme"]
     assert "no config.json" in told["lost"]
@@ -86,14 +86,14 @@ def test_a_copy_is_no_further_seed(tmp_path: Path) -> None:
     run = scored(tmp_path / "run", 50)
     found = read_runs([tmp_path])
     assert [r.path for r in found.runs] == [run]
-    assert "a copy is no further seed" in found.notes[0].reason
+    assert "a copy is not another seed" in found.notes[0].reason
     assert found.notes[0].place == str(tmp_path / "copy")
 
 
 def test_nothing_to_report_on(tmp_path: Path) -> None:
     with pytest.raises(GoalsetsError, match="found no run to report on in"):
         read_runs([tmp_path])
-    with pytest.raises(GoalsetsError, match="is no directory: name run directories"):
+    with pytest.raises(GoalsetsError, match="is not a directory: name run directories"):
         read_runs([tmp_path / "nowhere"])
     broken = write_run(tmp_path / "broken")
     (broken / "config.json").write_text("{")

@@ -234,7 +234,7 @@ def test_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ([run, "--since", "2"], "since must be from 0 to 1, got 2"),
         ([run, "--scheme", "her-task"], "scheme must be one that answers queries"),
         ([run, "--scheme", "gs-blok"], "unknown scheme 'gs-blok'"),
-        ([str(tmp_path / "nowhere")], "is no directory"),
+        ([str(tmp_path / "nowhere")], "is not a directory"),
     ):
         with pytest.raises(SystemExit):
             main(["report", *arguments, "-o", str(tmp_path / "out")])

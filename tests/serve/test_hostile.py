@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.serve.conftest import Server
 from tests.serve.raw import exchange, status
 
-pytestmark = [pytest.mark.full, pytest.mark.xdist_group("serve")]
+pytestmark = pytest.mark.full
 
 STATE = json.dumps([0.0] * 18)
 BODIES = {

@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 from tests.serve.conftest import Server
 from tests.serve.raw import close_code, connection, frame, read_all, upgrade
 
-pytestmark = [pytest.mark.full, pytest.mark.xdist_group("serve")]
+pytestmark = pytest.mark.full
 
 ASK = {"type": "ask", "model": "robot", "goal": [0.0] * 18, "query": "all"}
 

@@ -25,7 +25,7 @@ from goalsets.serve.models import open_models
 from tests.planned import SWAP, TASK, off_the_table, planned_run
 from tests.serve.conftest import Server, start
 
-pytestmark = [pytest.mark.full, pytest.mark.xdist_group("serve")]
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_what_cannot_be_planned_is_refused(planning: Server, client: Client) -> 
         assert (no.value.code, no.value.status) == ("no_planner", 422)
         with pytest.raises(ClientError, match="model 'robot' has no planner"):
             other.session(np.zeros(18), "task", plan=True)
-    with pytest.raises(ClientError, match="one goal at a time"):
+    with pytest.raises(ClientError, match="expected one goal, got a batch"):
         client.plan(state, goal[None], "task")
     with pytest.raises(ClientError, match="needs 23 coordinates"):
         client.plan(state[:4], goal, "task")
@@ -234,7 +234,7 @@ def test_planners_are_read_with_suspicion(double: Run, robot: Run, tmp_path: Pat
     broken = tmp_path / "broken"
     shutil.copytree(double.path, broken)
     (broken / PLANNER).write_bytes(b"nothing")
-    with pytest.raises(GoalsetsError, match="is no planner, or damaged"):
+    with pytest.raises(GoalsetsError, match="is not a planner, or is damaged"):
         open_models([str(broken)])
     other = tmp_path / "other"
     shutil.copytree(robot.path, other)

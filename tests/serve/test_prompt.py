@@ -25,7 +25,7 @@ from goalsets.serve.session import ProtocolError, _read
 from tests.serve.conftest import Server, start
 from tests.serve.raw import close_code, connection, frame, read_all, upgrade
 
-pytestmark = [pytest.mark.full, pytest.mark.xdist_group("serve")]
+pytestmark = pytest.mark.full
 
 ASKS = "Host: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
 KEYS = "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n"

@@ -74,12 +74,12 @@ def test_goals_by_names_are_checked(goal, message, model: Model) -> None:
 
 def test_a_policy_that_sees_the_whole_goal_needs_all_of_it(full: Run, task: Run) -> None:
     shown_all, shown_task = open_models([f"full={full.path}", f"task={task.path}"])
-    with pytest.raises(GoalsetsError, match="which a policy trained with her-full is shown"):
+    with pytest.raises(GoalsetsError, match="which a policy trained with her-full sees"):
         questions.read_goal({"eff_pos": [0.0] * 3}, shown_all.query("eff_pos"), shown_all)
     with pytest.raises(GoalsetsError, match=r"block0_pos\), which a policy trained with her-task"):
         questions.read_goal({"eff_pos": [0.0] * 3}, shown_task.query("eff_pos"), shown_task)
     assert "more of the reference" in questions.say_doubts(shown_all, shown_all.query("eff_pos"))[0]
-    assert "cannot hear" in questions.say_doubts(shown_task, shown_task.query("eff_pos"))[0]
+    assert "does not see" in questions.say_doubts(shown_task, shown_task.query("eff_pos"))[0]
     assert questions.say_doubts(shown_task, shown_task.query("task")) == []
 
 
@@ -128,11 +128,11 @@ def test_names_of_models(robot: Run, tmp_path) -> None:
     assert models.names == ["gcdl", "other"]
     with pytest.raises(GoalsetsError, match="two models are called 'gcdl'"):
         open_models([str(robot.path), str(robot.path)])
-    with pytest.raises(GoalsetsError, match="no name for a model"):
+    with pytest.raises(GoalsetsError, match="cannot be the name of a model"):
         open_models([f"a b={robot.path}"])
     with pytest.raises(GoalsetsError, match="nothing to serve"):
         open_models([])
-    with pytest.raises(GoalsetsError, match="is no run directory"):
+    with pytest.raises(GoalsetsError, match="is not a run directory"):
         open_models([f"x={tmp_path}"])
     with pytest.raises(GoalsetsError, match="unknown model 'gcd': did you mean 'gcdl'"):
         models.find("gcd")

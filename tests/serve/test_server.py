@@ -22,7 +22,7 @@ from goalsets.serve.client import Client, ClientError
 from goalsets.serve.server import bind
 from tests.serve.conftest import Server
 
-pytestmark = [pytest.mark.full, pytest.mark.xdist_group("serve")]
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ TOKEN = "0123456789abcdef"
 def test_this_machine_needs_no_token(host: str) -> None:
     guard = Guard(host, None)
     guard.check("/v1/act", [(b"host", b"localhost:8000")])
-    with pytest.raises(ServeError, match="called localhost"):
+    with pytest.raises(ServeError, match="address this server as localhost"):
         guard.check("/v1/act", [(b"host", b"robot.local:8000")])
 
 

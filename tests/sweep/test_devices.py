@@ -38,7 +38,7 @@ def test_accelerators_go_by_the_names_that_we_were_shown(
 
 def test_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
-    with pytest.raises(SweepError, match="there is no device 'cuda' to train on here"):
+    with pytest.raises(SweepError, match="finds no 'cuda' device here"):
         LocalEngine(device="cuda")
     with pytest.raises(SystemExit):
         main(["sweep", "cpu-smoke", "-o", str(tmp_path / "sweep"), "--device", "cuda"])

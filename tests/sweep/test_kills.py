@@ -90,7 +90,7 @@ def test_ctrl_c_stops_with_a_checkpoint(tmp_path: Path, undisturbed: tuple[Sweep
     os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
     _, err = driver.communicate(timeout=250)
     assert driver.returncode == 130, err
-    assert "the same command continues" in err
+    assert "run the same command again to continue" in err
     assert "failed" not in err
     status = read_status(run)
     assert status.state == "stopped"

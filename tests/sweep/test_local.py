@@ -55,7 +55,7 @@ def test_another_sweep_needs_another_directory(tmp_path: Path) -> None:
     drive(small(seeds=(0,)), tmp_path, noop.nothing)
     with pytest.raises(SweepError, match="holds the sweep 'small', not 'other'"):
         drive(small(name="other"), tmp_path, noop.nothing)
-    with pytest.raises(SweepError, match="no run of 'small' fits"):
+    with pytest.raises(SweepError, match="no run of 'small' matches"):
         drive(small(), tmp_path, noop.nothing, only=("*gciql*",))
 
 

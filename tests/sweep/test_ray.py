@@ -41,7 +41,6 @@ NODE = {"object_store_memory": OBJECT_STORE, "node_ip_address": "127.0.0.1"}
 
 # One cluster at a time on a machine.
 pytestmark = [
-    pytest.mark.xdist_group("ray"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning:ray"),
 ]

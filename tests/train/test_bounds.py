@@ -25,6 +25,8 @@ from goalsets.train.session import train
 
 TASK = "tabletop-single-v0"
 LAYOUT = tabletop_layout(1)
+GRIP = 4
+"""The component of actions that opens and closes the gripper."""
 
 
 @pytest.fixture(scope="module")
@@ -46,17 +48,32 @@ def small(store: Store, **changes: object) -> TrainConfig:
 
 
 @pytest.fixture(scope="module")
-def plain(played: list[Episode], tmp_path_factory: pytest.TempPathFactory) -> Run:
+def gripping(played: list[Episode]) -> list[Episode]:
+    """The same episodes, with a gripper that is only opened or closed."""
+    return [dataclasses.replace(e, actions=with_switch(e.actions)) for e in played]
+
+
+def with_switch(actions: np.ndarray) -> np.ndarray:
+    found = np.array(actions)
+    found[:, GRIP] = np.where(found[:, GRIP] < 0, -1, 1)
+    return found
+
+
+@pytest.fixture(scope="module")
+def plain(gripping: list[Episode], tmp_path_factory: pytest.TempPathFactory) -> Run:
     place = tmp_path_factory.mktemp("plain")
-    store = write_store(place / "store", played, layout=LAYOUT)
-    return train(small(store), store, place / "run")
+    store = write_store(place / "store", gripping, layout=LAYOUT)
+    return train(small(store, action_switches=(GRIP,)), store, place / "run")
 
 
-def ask(run: Run, episodes: list[Episode]) -> np.ndarray:
+def ask(run: Run, episodes: list[Episode], *, switches: bool = True) -> np.ndarray:
     """Actions, from many states to many goals; many are near the bounds."""
     states = np.concatenate([e.observations[:-1] for e in episodes])[::7]
     goals = np.roll(states, 31, axis=0)
-    return goalsets.load(run.path).act(states, goals, "block0_pos")
+    policy = goalsets.load(run.path)
+    if not switches:
+        policy.bounds = policy.bounds.without_switches()
+    return policy.act(states, goals, "block0_pos")
 
 
 @pytest.mark.full
@@ -66,7 +83,7 @@ def ask(run: Run, episodes: list[Episode]) -> np.ndarray:
     shift=st.lists(st.floats(-10, 10), min_size=5, max_size=5),
 )
 def test_the_units_of_actions_make_no_difference(
-    played: list[Episode],
+    gripping: list[Episode],
     plain: Run,
     tmp_path_factory: pytest.TempPathFactory,
     scale: list[float],
@@ -75,16 +92,23 @@ def test_the_units_of_actions_make_no_difference(
     """For any affine change of units, policies agree after converting back.
 
     Within 2 % of a deviation of the actions: standardised data differ in their last bits, and forty
-    steps of training make more of it.
+    steps of training make more of it. The gripper is a switch: its answers are equal, except where
+    the number that decides is that close to the middle.
     """
     place = tmp_path_factory.mktemp("changed")
     factors = np.array(scale)
     shifts = factors * np.array(shift)  # up to ten times as far from zero as the data is wide
-    store = write_store(place / "store", in_units(played, factors, shifts), layout=LAYOUT)
-    run = train(small(store), store, place / "run")
-    back = (ask(run, played) - shifts) / factors
-    apart = np.abs(back - ask(plain, played)) / plain.frame.normaliser.action_std
-    assert apart.max() < 0.02
+    store = write_store(place / "store", in_units(gripping, factors, shifts), layout=LAYOUT)
+    run = train(small(store, action_switches=(GRIP,)), store, place / "run")
+    numbers, deviations = ask(plain, gripping, switches=False), plain.frame.normaliser.action_std
+    back = (ask(run, gripping, switches=False) - shifts) / factors
+    assert (np.abs(back - numbers) / deviations).max() < 0.02
+    answers, expected = ask(run, gripping)[:, GRIP], ask(plain, gripping)[:, GRIP]
+    assert set(expected.tolist()) == {-1, 1}
+    assert set(answers.tolist()) == set(run.frame.bounds.switches[GRIP])
+    same = (answers == run.frame.bounds.switches[GRIP][1]) == (expected == 1)
+    near = np.abs(numbers[:, GRIP]) < 0.02 * deviations[GRIP]
+    assert (same | near).all()
 
 
 def test_a_policy_acts_in_the_units_of_the_data(
@@ -111,7 +135,7 @@ def test_they_can_be_set_and_are_kept(played: list[Episode], tmp_path: Path) -> 
     assert np.abs(ask(run, played)[:, :4]).max() <= np.float32(0.3)
     with pytest.raises(BoundsError, match="got 2 numbers for the low ends of actions with 5"):
         train(small(store, action_low=(-1, -1)), store, tmp_path / "wrong")
-    with pytest.raises(BoundsError, match="the smallest of action 0 is 2, above its largest, 1.2"):
+    with pytest.raises(BoundsError, match="the low end of action 0 is 2, above its high end, 1.2"):
         train(small(store, action_low=(2,)), store, tmp_path / "wrong")
     with pytest.raises(RunError, match=r"action_low is \(-0.3,\), not None"):
         train(small(store, steps=4), store, tmp_path / "run", resume=True)
@@ -154,7 +178,7 @@ def test_older_runs_keep_the_bounds_that_they_were_trained_with(plain: Run, tmp_
     assert older.tell_bounds() == {
         "low": [-1.0] * 5,
         "high": [1.0] * 5,
-        "from": "as for all runs before bounds were kept",
+        "from": "as in all runs of older versions, which did not store bounds",
         "notes": [],
     }
 

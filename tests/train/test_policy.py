@@ -86,7 +86,7 @@ def test_errors() -> None:
             STATES[None, :1],
             "all",
         ),
-        "goal has 3 rows where others have 5": (STATES[:5], STATES[:3], "all"),
+        "goal has 3 rows, but another input has 5": (STATES[:5], STATES[:3], "all"),
         "unknown group 'cub_pos': did you mean 'cube_pos'": (STATES[0], STATES[1], "cub_pos"),
         "an empty query has no goal": (STATES[0], STATES[1], np.zeros(18, bool)),
         r"a mask needs shape \[18\]": (STATES[0], STATES[1], np.ones(3, bool)),

@@ -79,7 +79,7 @@ def test_a_probe_that_fails_ends_in_a_sentence(
 ) -> None:
     precision._speedup.cache_clear()
     monkeypatch.setattr(precision, "_PROBE", probe)
-    with pytest.raises(GoalsetsError, match=f"{reason}. Use precision float32"):
+    with pytest.raises(GoalsetsError, match=f"{reason}\\). Use precision float32"):
         check_precision("bfloat16", "cpu")
 
 

@@ -123,18 +123,18 @@ def test_a_store_of_ones_own_needs_no_task(store: Store, tmp_path: Path) -> None
 
 def test_a_run_is_not_overwritten(store: Store, tmp_path: Path) -> None:
     train(small(), store, tmp_path / "run")
-    with pytest.raises(RunError, match="holds a run already. Use --resume"):
+    with pytest.raises(RunError, match="contains a run already. Use --resume"):
         train(small(), store, tmp_path / "run")
 
 
 def test_another_run_is_not_continued(store: Store, tmp_path: Path) -> None:
     train(small(), store, tmp_path / "run")
-    with pytest.raises(RunError, match="another run: batch_size is 32, not 64"):
+    with pytest.raises(RunError, match="a different run: batch_size is 32, not 64"):
         train(small(batch_size=64), store, tmp_path / "run", resume=True)
     other = write_store(
         tmp_path / "data", list(record_play(5, 60, seed=9).episodes()), layout=tabletop_layout(1)
     )
-    with pytest.raises(RunError, match="its data is another"):
+    with pytest.raises(RunError, match="its data is different"):
         train(small(), other, tmp_path / "run", resume=True)
 
 
@@ -196,7 +196,7 @@ def test_full_disk_keeps_the_last_checkpoint(
         return whole(tensors, metadata)
 
     monkeypatch.setattr(weights, "save", full)
-    with pytest.raises(WeightsError, match="No space left on device.*still there"):
+    with pytest.raises(WeightsError, match="No space left on device.*is unchanged"):
         train(small(), store, tmp_path / "run", pace=Pace(checkpoint_every=4))
     assert not list((tmp_path / "run").rglob("*.tmp"))
     assert Run.open(tmp_path / "run").load()[1].step == 8
@@ -238,11 +238,11 @@ def test_exploding_learning_rate_is_explained(store: Store, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("break_it", "message"),
     [
-        (lambda path: (path / "config.json").unlink(), "is no run directory"),
+        (lambda path: (path / "config.json").unlink(), "is not a run directory"),
         (lambda path: (path / "config.json").write_text("{"), "config.json is not JSON"),
         (lambda path: (path / "frame.safetensors").write_bytes(b"xx"), "cannot read .*frame.safe"),
         (lambda path: (path / "layout.json").unlink(), "layout.json"),
-        (lambda path: (path / CHECKPOINT).unlink(), "has not kept a checkpoint"),
+        (lambda path: (path / CHECKPOINT).unlink(), "does not have a checkpoint"),
         (lambda path: (path / CHECKPOINT).write_bytes(b"xx"), "cannot read the checkpoint"),
     ],
 )
@@ -259,7 +259,7 @@ def test_a_directory_of_runs_is_no_run(store: Store, tmp_path: Path) -> None:
     train(small(), store, tmp_path / "runs" / "one")
     with pytest.raises(RunError, match="There are runs inside it: .*one"):
         goalsets.load(tmp_path / "runs")
-    with pytest.raises(RunError, match="weights of step 7; steps kept: 12"):
+    with pytest.raises(RunError, match="weights of step 7; steps with weights: 12"):
         goalsets.load(tmp_path / "runs" / "one", step=7)
 
 
@@ -323,10 +323,18 @@ def test_plugins_are_recorded_beside_the_configuration(
 @pytest.mark.parametrize(
     ("learner", "settings", "message"),
     [
-        ("gciql", {"alpha": "much"}, "gciql's alpha needs a number, got 'much'"),
-        ("gciql", {"witness": 1}, "gciql's witness needs a value of type bool, got 1"),
+        (
+            "gciql",
+            {"alpha": "much"},
+            "gciql's alpha needs a number of at least 0 and up to 1,000,000, got 'much'",
+        ),
+        ("gciql", {"witness": 1}, "gciql's witness needs true or false, got 1"),
         ("gciql", {"extraction": "bc"}, "needs 'ddpg.bc' or 'awr', got 'bc'"),
-        ("crl", {"layers": 2.5}, "crl's layers needs a value of type int, got 2.5"),
+        (
+            "crl",
+            {"layers": 2.5},
+            "crl's layers needs a whole number of at least 0 and up to 64, got 2.5",
+        ),
         ("gcbc", {"alpha": 1.0}, "gcbc has no setting 'alpha'; it has: discount"),
     ],
 )

@@ -30,10 +30,10 @@ def test_the_demo_answers_different_questions_differently() -> None:
 
 
 def test_nothing_is_recorded_in_it() -> None:
-    with pytest.raises(RunError, match="'demo' comes with goalsets and keeps no new records"):
+    with pytest.raises(RunError, match="'demo' comes with goalsets, so no records are added"):
         Run.open("demo").add_evaluation({})
 
 
 def test_a_name_that_is_neither_run_nor_model_lists_the_models() -> None:
-    with pytest.raises(RunError, match="demmo is no run directory.*come with goalsets: demo"):
+    with pytest.raises(RunError, match="demmo is not a run directory.*come with goalsets: demo"):
         Run.open("demmo")

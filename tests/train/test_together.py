@@ -20,6 +20,7 @@ from goalsets.runs.config import TrainConfig
 from goalsets.runs.presets import resolve
 from goalsets.runs.run import Run
 from goalsets.runs.weights import CHECKPOINT
+from goalsets.train.log import CsvLog
 from goalsets.train.loop import DivergedError, StoppedError
 from goalsets.train.session import Pace, prepare, train
 from goalsets.train.together import Stack, train_together
@@ -125,16 +126,19 @@ def test_one_that_diverges_leaves_the_others(
         spoilt = {**metrics, "loss": float("nan")} if self.config.seed == 1 else metrics
         check(self, spoilt)
 
+    closed: list[Path] = []
     monkeypatch.setattr(Trainer, "_check", diverge)
+    monkeypatch.setattr(CsvLog, "close", lambda log: closed.append(log._path.parent))
     places = [tmp_path / str(i) for i in range(3)]
     first, second, third = train_together(configs(), store, places, pace=PACE)
     assert isinstance(second, DivergedError)
     assert first.steps == third.steps == [10, 20]
+    assert sorted(closed) == places
 
 
 def test_what_cannot_be_stacked_is_refused(store: Store, tmp_path: Path) -> None:
     places = [tmp_path / str(i) for i in range(3)]
     with pytest.raises(GoalsetsError, match="with fill 'random'"):
         train_together(configs(fill="random"), store, places)
-    with pytest.raises(GoalsetsError, match="nothing but their seed"):
+    with pytest.raises(GoalsetsError, match="differ only in their seed"):
         train_together([*configs(seeds=2), configs(steps=5)[2]], store, places)

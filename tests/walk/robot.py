@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests import with_lerobot
+
 RATE = 20
 LIMIT = 80.0
 """Degrees that joints turn to either side."""
@@ -52,51 +54,8 @@ def episodes():
 
 
 def write_lerobot(place: Path) -> Path:
-    """A LeRobotDataset v3.0 in its published layout."""
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    names = ["joint_1.pos", "joint_2.pos", "gripper.pos"]
-    logs = [(j[:-1], g[:-1], c) for j, g, c in episodes()]
-    frames = [len(commands) for *_, commands in logs]
-    plain = {"dtype": "int64", "shape": [1], "names": None}
-    features = {
-        "observation.state": {"dtype": "float32", "shape": [3], "names": names},
-        "observation.tool": {"dtype": "float32", "shape": [2], "names": None},
-        "action": {"dtype": "float32", "shape": [3], "names": names},
-        "timestamp": {"dtype": "float32", "shape": [1], "names": None},
-        **dict.fromkeys(("frame_index", "episode_index", "index", "task_index"), plain),
-    }
-    states = np.concatenate([np.column_stack([j, g]) for j, g, _ in logs]).astype(np.float32)
-    columns = {
-        "observation.state": list(states),
-        "observation.tool": list(tool(states[:, :2]).astype(np.float32)),
-        "action": list(np.concatenate([c for *_, c in logs]).astype(np.float32)),
-        "timestamp": np.concatenate([np.arange(n) / RATE for n in frames]).astype(np.float32),
-        "frame_index": np.concatenate([np.arange(n) for n in frames]),
-        "episode_index": np.repeat(np.arange(len(frames)), frames),
-        "index": np.arange(sum(frames)),
-        "task_index": np.zeros(sum(frames), np.int64),
-    }
-    info = {
-        "codebase_version": "v3.0",
-        "total_episodes": len(frames),
-        "total_frames": sum(frames),
-        "fps": RATE,
-        "data_path": "data/chunk-{chunk_index:03d}/file-{file_index:03d}.parquet",
-        "features": features,
-    }
-    ends = np.cumsum([0, *frames])
-    listed = {
-        "episode_index": np.arange(len(frames)),
-        "length": frames,
-        "dataset_from_index": ends[:-1],
-        "dataset_to_index": ends[1:],
-        "data/chunk_index": np.zeros(len(frames), int),
-        "data/file_index": np.zeros(len(frames), int),
-    }
-    for table, file in ((columns, "data/chunk-000"), (listed, "meta/episodes/chunk-000")):
-        (place / file).mkdir(parents=True)
-        pq.write_table(pa.table(table), place / file / "file-000.parquet")
-    (place / "meta/info.json").write_text(json.dumps(info))
+    """A LeRobotDataset, by LeRobot itself."""
+    with_lerobot.run("tests.walk.lerobot_writer", str(place))
     return place
 
 

@@ -22,6 +22,7 @@ from goalsets.cli import main
 from goalsets.core import Query, read_layout
 from goalsets.data.store import Store
 from goalsets.runs.run import Run
+from tests import with_lerobot
 from tests.processes import started
 from tests.walk import robot
 
@@ -43,6 +44,8 @@ class Way:
     """What asks for one of them, or for both, within 5 degrees."""
     limits: str
     """Where the bounds of actions come from."""
+    training: tuple[str, ...] = ()
+    """Options of the training."""
 
 
 WAYS = {
@@ -51,7 +54,7 @@ WAYS = {
         ("--units", "joint*=deg", "tool=m"),
         "state - gripper.pos",
         "joint_2.pos:5deg",
-        "from the data and a tenth of its range more at either end",
+        "from the data, widened by a tenth of its range at either end",
     ),
     "minari": Way(
         robot.write_minari,
@@ -65,14 +68,15 @@ WAYS = {
         (),
         "joint_1_deg & joint_2_deg",
         "joint_2_deg:5deg",
-        "from the data and a tenth of its range more at either end",
+        "from the data, widened by a tenth of its range at either end",
+        ("--action-switches", "2"),
     ),
     "ros": Way(
         robot.write_mcap,
         (*TOPICS, "--actions", "/command.data", "--rate", "20", "--units", "joints*=deg"),
         "joints.position",
         "joints.position:5deg",
-        "from the data and a tenth of its range more at either end",
+        "from the data, widened by a tenth of its range at either end",
     ),
 }
 
@@ -121,7 +125,7 @@ def walk(
     main(["data", "import", kind, str(log), "--output", str(store), *way.options])
     main(["data", "inspect", str(store)])
     size = ["--steps", "300", "--batch-size", "256", "--hidden", "64", "--threads", "1"]
-    main(["train", str(store), "--preset", "small", *size, "--output", str(run)])
+    main(["train", str(store), "--preset", "small", *size, "--output", str(run), *way.training])
     out, errors = capfd.readouterr()
     made[kind] = Walked(way, Run.open(run), Store.open(store), out + errors)
     return made[kind]
@@ -131,11 +135,25 @@ def test_what_people_are_told_on_the_way(walked: Walked) -> None:
     said, way = walked.said, walked.way
     assert said.count(way.limits) == 3, "the import, the inspection and the training say it"
     assert "note: action 2 has two values, 0 and 1: a switch?" in said
+    assert "--action-switches 2 makes policies answer 0 or 1." in said
+    assert (", 0 or 1, from the data" in said) == bool(way.training), "the training says it"
     assert "20 steps a second: episodes of" in said
     assert "goals lie up to" in said
     assert " s) ahead" in said, "the horizon is told in seconds"
     assert f"next: goalsets check {walked.run.path}" in said
     assert "(assumed)" not in said, "a proposed tolerance is in force"
+
+
+def test_the_store_holds_what_was_recorded(walked: Walked) -> None:
+    columns = list(Query.parse(walked.way.joints, walked.store.layout).indices)
+    recorded, episodes = robot.episodes(), list(walked.store.validation)
+    assert len(episodes) == 4
+    for episode in episodes:
+        seen, steps = episode.observations[:, columns], len(episode.actions)
+        assert steps >= robot.STEPS - 1, "at most the last action is dropped"
+        joints, _, commands = next(log for log in recorded if np.allclose(log[0][0], seen[0]))
+        np.testing.assert_allclose(seen, joints[: steps + 1], atol=1e-3)
+        np.testing.assert_allclose(episode.actions, commands[:steps], atol=1e-3)
 
 
 def test_everything_can_be_asked_as_it_was_imported(
@@ -195,15 +213,21 @@ def test_the_exported_policy_acts_in_degrees(
     bounds = policy.card["action_bounds"]
     assert bounds["from"] == walked.way.limits
     np.testing.assert_allclose(bounds["high"], walked.run.frame.bounds.high)
-    assert bounds["notes"][0].startswith("action 2 has two values, 0 and 1")
+    if walked.way.training:
+        assert set(acted[:, 2].tolist()) == {0.0, 1.0}
+        assert (bounds["switches"], bounds["notes"]) == ({"2": [0.0, 1.0]}, [])
+    else:
+        assert len(set(acted[:, 2].tolist())) > 2, "numbers between"
+        assert bounds["notes"][0].startswith("action 2 has two values, 0 and 1")
     assert policy.card["rate"] == 20
 
 
 def test_a_server_answers_in_degrees(
     place: Path, made: dict[str, Walked], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """One server with all four."""
-    ways = {kind: walk(kind, place, made, capfd) for kind in WAYS}
+    """One server with the models of all kinds of logs that can be written here."""
+    kinds = [kind for kind in WAYS if kind != "lerobot" or with_lerobot.MISSING is None]
+    ways = {kind: walk(kind, place, made, capfd) for kind in kinds}
     words = [f"{kind}={walked.run.path}" for kind, walked in ways.items()]
     says = r"serving on (\S+);"
     with started("serve", *words, says=says, stop=signal.SIGTERM, variables={}) as server:

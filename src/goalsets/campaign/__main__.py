@@ -1,5 +1,5 @@
 """`python -m goalsets.campaign`: make our results."""
 
-from goalsets.campaign.results import main
+from goalsets.campaign.stages import main
 
 main()

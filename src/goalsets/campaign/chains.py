@@ -1,16 +1,12 @@
-"""What schemes and chains of questions are worth: `python -m goalsets.campaign.chains`.
+"""What schemes and chains of questions are worth: official goals at the `hour` preset.
 
-Trains the grids in results/hour that ask official goals (a run that is recorded there is never
-repeated), asks each checkpoint the official question at once and by a chain, keeps the small files
-of every run beside the grids, and puts the tables into docs/plan.md, docs/direct.md and README.md,
-whose figure it draws.
-Stop it when you like; it continues. `--only PATTERN...` takes runs by name; with `--records`, it
-trains nothing and only writes what there is.
+Each checkpoint of the grids in results/hour is asked the official question at once and by a chain.
+The tables go into docs/plan.md, docs/direct.md, docs/report.md and README.md. The figure of
+README.md is drawn here.
 """
 
 from __future__ import annotations
 
-import argparse
 import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +15,6 @@ from typing import Any
 from goalsets.campaign.collecting import measured
 from goalsets.campaign.front import Row, draw_front, front_table, in_the_paper
 from goalsets.campaign.pages import README, fill_places, success_cell, training_minutes
-from goalsets.campaign.results import keep_records, train_missing
 from goalsets.report.published import best_published, published_scores
 from goalsets.runs.records import read_evaluations
 from goalsets.runs.run import is_planned
@@ -27,11 +22,14 @@ from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Sweep
 
 PLACE, RUNS = Path("results/hour"), Path("runs/hour")
-PAGES = (Path("docs/plan.md"), Path("docs/direct.md"), README)
+PAGES = (Path("docs/plan.md"), Path("docs/direct.md"), Path("docs/report.md"), README)
 GRIDS = ("single", "double", "scene", "noisy", "point", "ant")
 """The paper's tasks, each grid a file in `PLACE`."""
+BASELINES = tuple(f"schemes-{name}" for name in GRIDS)
+"""The same under the paper's schemes, likewise."""
 BEYOND = ("cubes", "puzzles", "far-puzzles", "far-point", "far-ant")
 """Other tasks, likewise."""
+ALL = (*GRIDS, *BASELINES, *BEYOND)
 OURS = "gs-direct"
 SCHEMES = {
     "her-full": "HER-Full",
@@ -49,16 +47,9 @@ Runs = list[dict[bool, Record]]
 """For each seed its official records, by whether a chain was asked."""
 
 
-def main() -> None:
-    """Train what is missing, then keep the records and write the tables."""
-    parser = argparse.ArgumentParser(description="Measure what chains of questions are worth.")
-    parser.add_argument("--only", nargs="+", default=[], help='patterns of names: "*-s0"')
-    parser.add_argument("--records", action="store_true", help="train nothing")
-    asked = parser.parse_args()
-    keep_records(RUNS, PLACE / "runs")
-    for name in () if asked.records else (*GRIDS, *BEYOND):
-        train_missing(PLACE / f"{name}.yaml", asked.only, RUNS, PLACE / "runs")
-    sweeps = [read_sweep(str(PLACE / f"{name}.yaml")) for name in (*GRIDS, *BEYOND)]
+def write() -> None:
+    """Write the tables, and draw the figure of the front page."""
+    sweeps = [read_sweep(str(PLACE / f"{name}.yaml")) for name in ALL]
     found, collecting = recorded(sweeps), minutes_of_collecting(sweeps)
     fill_places(tables(found, collecting), PAGES)
     draw_front(front_rows(found, collecting))
@@ -213,7 +204,3 @@ def _minutes(runs: Runs) -> float:
 
 def _cell(runs: Runs, chain: bool) -> str:
     return success_cell([found[chain] for found in runs])
-
-
-if __name__ == "__main__":
-    main()

@@ -1,23 +1,20 @@
-"""What direct hindsight is worth: `python -m goalsets.campaign.direct [--only PATTERN...]`.
+"""What direct hindsight is worth: suites of questions at the `hour` preset.
 
-Trains the grids in results/hour that ask suites of questions (a run that is recorded there is never
-repeated), keeps the small files of every run beside them, and puts the tables into docs/direct.md.
-Stop it when you like; it continues. With `--records`, it trains nothing and only writes what there
-is.
+The tables go into docs/direct.md and docs/report.md: an ablation, the paper's seven predicates,
+and questions about one object of a task.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from goalsets.campaign.chains import PLACE, RUNS
+from goalsets.campaign.chains import PLACE
 from goalsets.campaign.pages import fill_places, success_cell, training_minutes
-from goalsets.campaign.results import keep_records, suite_names, train_missing
+from goalsets.campaign.training import suite_names
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.presets import resolve
 from goalsets.runs.records import read_evaluations
@@ -25,7 +22,7 @@ from goalsets.runs.run import is_planned
 from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, Sweep
 
-PAGE = Path("docs/direct.md")
+PAGES = (Path("docs/direct.md"), Path("docs/report.md"))
 GRIDS = ("ablation", "ablation-noisy", "values", "single", "noisy", "double", "scene", "cubes")
 """Each a file in `PLACE`."""
 _SINGLE = "cube-single-*"
@@ -36,17 +33,10 @@ Rows = dict[str, list[tuple[Job, Record]]]
 """The runs of each configuration with their suites."""
 
 
-def main() -> None:
-    """Train what is missing, then keep the records and write the tables."""
-    parser = argparse.ArgumentParser(description="Measure what direct hindsight is worth.")
-    parser.add_argument("--only", nargs="+", default=[], help='patterns of names: "*-s0"')
-    parser.add_argument("--records", action="store_true", help="train nothing")
-    asked = parser.parse_args()
-    keep_records(RUNS, PLACE / "runs")
-    for name in () if asked.records else GRIDS:
-        train_missing(PLACE / f"{name}.yaml", asked.only, RUNS, PLACE / "runs")
+def write() -> None:
+    """Write the tables."""
     sweeps = {name: read_sweep(str(PLACE / f"{name}.yaml")) for name in GRIDS}
-    fill_places(tables(sweeps), [PAGE])
+    fill_places(tables(sweeps), PAGES)
 
 
 def tables(sweeps: Mapping[str, Sweep], records: Path = PLACE / "runs") -> dict[str, str]:
@@ -167,7 +157,3 @@ def _cell(found: Sequence[Record], predicate: str) -> str:
     """Success at a predicate over the seeds that were asked; a dash where none was."""
     asked = [r["by_predicate"][predicate] for r in found if predicate in r["by_predicate"]]
     return success_cell(asked) if asked else "—"
-
-
-if __name__ == "__main__":
-    main()

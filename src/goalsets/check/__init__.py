@@ -1,7 +1,7 @@
-"""Is it any good? A trained run, checked on its own data, without a simulator.
+"""Judge a trained run from its own data, without a simulator.
 
-For each question: can it be asked, does the policy act as the data does, does it know how far it
-is, and what would it do? See docs/check.md.
+Each question is checked four ways. Does the data support it? Does the policy act like the held-out
+data? Does it predict the distance well? How does it behave? See docs/check.md.
 """
 
 from goalsets.check.found import Check, Checked

@@ -1,4 +1,4 @@
-"""What would it do? Noise on what it sees, actions at their bounds, and the time that it takes."""
+"""How does a policy behave: under noise, at the bounds of actions, and how fast is it?"""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ from goalsets.data.trajectories import Trajectories
 Floats = NDArray[np.float32]
 
 NOISE = 0.01
-"""Deviation of the noise on an observation, in deviations of each coordinate."""
+"""Standard deviation of the noise on a coordinate, in units of that coordinate's own."""
 _NEAR_BOUND = 1e-3
-"""An action is at its bound if it is within so much of the range of it."""
+"""An action is at its bound if it is closer to it than this share of the range."""
 _CALLS = 60
 """Calls that are timed."""
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a policy would do."""
+    """How a policy behaves at held-out states."""
 
     noise: float
-    """How large the noise was, in deviations."""
+    """The standard deviation of the noise, in units of each coordinate's own."""
     unsteadiness: float
-    """How much noise changes actions: mean absolute change over components, in deviations of the
-    data's actions."""
+    """How much noise changes actions: mean absolute change over components, in standard deviations
+    of the data's actions."""
     direction_under_noise: float
-    """Mean cosine between the actions with and without noise, as standardised."""
+    """Mean cosine between the standardised actions with and without noise."""
     saturation: tuple[float, ...]
     """The share of actions at a bound, by component."""
     data_saturation: tuple[float, ...]
-    """The same of the data's own actions at these rows."""
+    """The same for the data's actions at these rows."""
     milliseconds: float
-    """For one action, the median."""
+    """Median time of one action."""
     slowest: float
-    """The same, at the 95th of 100."""
+    """95th percentile of the time of one action."""
     period: float | None
-    """Milliseconds from one control step to the next; None where the rate is not known."""
+    """Milliseconds between control steps; None if the rate is not known."""
 
 
 def look_at_behaviour(
@@ -59,17 +59,17 @@ def look_at_behaviour(
     *,
     rate: float | None = None,
 ) -> Behaviour:
-    """Look at what a policy does at rows of held-out data.
+    """Measure how a policy behaves at rows of held-out data.
 
     Args:
         policy: The policy.
-        question: What it is asked.
+        question: The question that it is asked.
         data: Held-out episodes.
-        asked: Rows of them; at least one.
-        normaliser: Of the training data.
-        bounds: Of actions.
-        rng: Makes noise.
-        rate: Control steps a second, where it is known.
+        asked: Rows of the data; at least one.
+        normaliser: The normaliser of the training data.
+        bounds: The bounds of actions.
+        rng: Draws the noise.
+        rate: Control steps a second, if known.
     """
     states, goals = data.states(asked.rows), data.states(asked.goals)
     scale = normaliser.action_std
@@ -104,7 +104,7 @@ def _agreement(one: Floats, other: Floats) -> float:
 
 
 def _times(policy: Policy, states: Floats, goals: Floats, question: Question) -> list[float]:
-    """Milliseconds of single calls, as a robot makes them; the first ones warm up."""
+    """Milliseconds of single calls, as on a robot; the first calls are not counted."""
     times: list[float] = []
     for call in range(_CALLS):
         row = call % len(states)

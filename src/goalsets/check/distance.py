@@ -1,4 +1,4 @@
-"""Does it know how far it is? Predicted distances beside steps to the arrival, held-out."""
+"""Compare predicted distances with the steps that held-out data took to the arrival."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float32]
 _WAYS = 40
 """Ways to an arrival along which the prediction should fall."""
 _POINTS = 300
-"""Points that a picture shows."""
+"""Points in the plot."""
 
 
 @dataclass(frozen=True)
@@ -26,22 +26,22 @@ class Distances:
 
     unit: str
     rank_correlation: float
-    """Spearman's, over rows of all horizons; not a number where all predictions are equal."""
+    """Spearman's rank correlation, over rows of all horizons; NaN if all predictions are equal."""
     error: float | None
-    """Mean absolute error in steps; None where the distance does not count steps."""
+    """Mean absolute error in steps; None if the distance is not in steps."""
     bias: float | None
-    """Mean of predicted less actual steps: above 0 where goals look further than they are."""
+    """Mean of predicted minus actual steps: above 0 if the policy overestimates distances."""
     falls: float | None
-    """The share of ways on which the prediction falls: its rank correlation with the steps that are
-    left, along the way, is above 0.5. None where no way is long enough."""
+    """The share of recorded ways along which the prediction falls: its rank correlation with the
+    remaining steps is above 0.5. None if no way is long enough."""
     points: tuple[tuple[int, float], ...]
-    """Steps to the arrival and predictions, some of them, for a picture."""
+    """A sample of (steps to the arrival, prediction), for the plot."""
 
 
 def look_at_distances(
     policy: Policy, question: Question, data: Trajectories, asked: Asked
 ) -> Distances | None:
-    """Compare; None for policies that predict no distance."""
+    """Compare predictions with steps; None for policies that predict no distance."""
     if policy.distance_unit is None:
         return None
     states, goals = data.states(asked.rows), data.states(asked.goals)

@@ -1,4 +1,4 @@
-"""What a check found: about a run, and about each question."""
+"""The result of a check: for the run, and for each question."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from goalsets.check.verdict import Thresholds, Verdict
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found about one question."""
+    """The result for one question."""
 
     name: str
     query: str
     note: str
-    """What had to be assumed."""
+    """Assumptions, such as a tolerance that nobody gave."""
     rows: int
-    """Held-out rows that it was asked at."""
+    """How many held-out rows it was asked at."""
     support: Support
     imitation: Imitation | None
     distances: Distances | None
@@ -30,7 +30,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class Check:
-    """What was found about a run."""
+    """The result for a run."""
 
     run: str
     task: str
@@ -41,16 +41,16 @@ class Check:
     """Where the data came from."""
     train_episodes: int
     train_states: int
-    """How many of them were looked at."""
+    """How many of the states were examined."""
     held_out_episodes: int
     held_out: bool
-    """Whether there were any; otherwise training episodes stood in."""
+    """Whether there are held-out episodes; if not, training episodes were used."""
     still: Still
-    """What holding still is."""
+    """Which action holds the robot still."""
     rate: float | None
-    """Control steps a second, where it is known."""
+    """Control steps a second, if known."""
     actions: tuple[str, ...]
-    """What the components of actions are called."""
+    """Names of the components of actions."""
     notes: tuple[str, ...]
     thresholds: Thresholds
     seconds: float

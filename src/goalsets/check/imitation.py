@@ -1,19 +1,19 @@
-"""Does it act as the data does? Actions on held-out episodes, beside those of simple baselines.
+"""Does the policy act like the data? Compare its actions on held-out episodes with baselines.
 
-All errors are those of actions after every bound, as a robot would be given them. In the action's
-own units they are told for each component; to compare and to add up, a component's error is divided
-by its deviation σ in the training data:
+Actions are compared as a robot would get them: within their bounds, and with switches at one of
+their two values. Errors of single components are given in the action's own units. For the mean over
+components, each error is divided by the component's standard deviation σ in the training data:
 
     e = mean over rows and components of |â − a| / σ
     skill over a baseline = 1 − e / e(baseline)
 
-How small e can get depends on the data: nobody can foresee noise. So a policy is held to what
-looking up gives: the mean action of the most similar situations of the training data, 20 of them,
-which averages their noise. What a policy has learned is counted in that,
+The noise in the data limits how small e can get. So a policy is compared with *look-up*: the mean
+action of the 20 most similar situations in the training data, which averages their noise. The
+measure is
 
     learned = (e(mean) − e) / (e(mean) − e(look-up))
 
-0 is the mean action, 1 what looking up gives. A trained network should know better than that.
+0 is as good as the mean action, 1 as good as look-up. A trained network should be above 1.
 """
 
 from __future__ import annotations
@@ -28,20 +28,21 @@ from numpy.typing import NDArray
 from goalsets.check.questions import Question
 from goalsets.check.relabeled import Asked, Relabeler
 from goalsets.core.acting import Policy
+from goalsets.data.bounds import Bounds
 from goalsets.data.normaliser import Normaliser
 from goalsets.data.trajectories import Trajectories
 
 Floats = NDArray[np.float32]
 Still = Literal["zero", "repeat"]
-"""What holding still means to a robot: the action zero, or the last action again."""
+"""The action that holds a robot still: zero, or the last action repeated."""
 STILLS: tuple[Still, ...] = ("zero", "repeat")
 
 _LITTLE = 0.05
-"""What looking up gives at least counts as such a share of the mean action's error."""
+"""The gain of look-up counts as at least this share of the mean action's error."""
 _SAMPLE = 20_000
-"""Transitions that tell what holding still is, …"""
+"""Transitions from which `what_still_is` decides, …"""
 _STILLEST = 0.1
-"""… by this share of them, in which the state changed least."""
+"""… and the share of them, with the smallest change of state, that it uses."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +50,14 @@ class Errors:
     """Errors of one kind of action, over some rows."""
 
     scaled: float
-    """e: in deviations of the data."""
+    """e, in standard deviations of the data's actions."""
     components: tuple[float, ...]
     """Mean absolute errors of the components, in their own units."""
 
 
 @dataclass(frozen=True)
 class AtHorizon:
-    """What was found for arrivals of one horizon, or of all."""
+    """The comparison for arrivals within one horizon, or within all."""
 
     low: int
     high: int
@@ -67,13 +68,13 @@ class AtHorizon:
     mean: Errors
     neighbour: Errors
     look_up: Errors
-    """Of the mean action of several neighbours."""
+    """Errors of the mean action of several neighbours."""
     other_goal: Errors
-    """Of the policy itself, when it is shown the goals of other rows."""
+    """Errors of the policy itself when it gets the goals of other rows."""
     direction: float
-    """Mean cosine between the policy's action and the data's, both as seen from holding still."""
+    """Mean cosine between the policy's action and the data's, both relative to holding still."""
     same_way: float
-    """The share of rows where that is above 0."""
+    """The share of rows in which that cosine is above 0."""
 
     @property
     def skill(self) -> Mapping[str, float]:
@@ -89,21 +90,21 @@ class AtHorizon:
 
     @property
     def learned(self) -> float:
-        """How much nearer to the data it is than the mean action, compared with looking up."""
+        """How much closer to the data the policy is than the mean action; look-up is 1."""
         looking_up = self.mean.scaled - self.look_up.scaled
-        # Where looking up gives next to nothing, a little must do.
+        # If look-up gains almost nothing, the quotient would explode.
         least = max(looking_up, _LITTLE * self.mean.scaled, 1e-9)
         return (self.mean.scaled - self.policy.scaled) / least
 
 
 @dataclass(frozen=True)
 class Imitation:
-    """How well a policy acts as held-out data does, asked one question."""
+    """How closely a policy's actions follow held-out data, for one question."""
 
     overall: AtHorizon
     """All horizons together, each with equal weight in rows."""
     by_horizon: tuple[AtHorizon, ...]
-    """Those that have rows."""
+    """The horizons that have rows."""
 
 
 class Imitator:
@@ -112,8 +113,9 @@ class Imitator:
     Args:
         policy: The policy.
         held_out: Held-out episodes, ready to be relabeled.
-        normaliser: Of the training data.
-        still: What holding still is; see `what_still_is`.
+        normaliser: The normaliser of the training data.
+        bounds: The bounds of actions.
+        still: Which action holds the robot still; see `what_still_is`.
     """
 
     def __init__(
@@ -121,12 +123,14 @@ class Imitator:
         policy: Policy,
         held_out: Relabeler,
         normaliser: Normaliser,
+        bounds: Bounds,
         still: Still,
     ) -> None:
         """Compare nothing yet."""
         self._policy = policy
         self._held_out = held_out
         self._normaliser = normaliser
+        self._bounds = bounds
         self._still: Still = still
 
     def compare(
@@ -139,20 +143,21 @@ class Imitator:
             asked: Rows of the held-out data; at least one.
             neighbours: The actions `[N, K, A]` of their nearest neighbours in the training data,
                 the nearest first.
-            rng: Exchanges goals.
+            rng: Exchanges goals between rows.
         """
         data, scale = self._held_out.data, self._normaliser.action_std
         states, goals = data.states(asked.rows), data.states(asked.goals)
         taken = data.taken_actions(asked.rows)
         still = still_actions(data, asked.rows, self._still)
         chosen = self._policy.act(states, goals, question.query)
+        snap = self._bounds.snap  # averages lie between the values of a switch
         others = goals[_shuffled(asked, self._held_out.horizons, rng)]
         actions = {
             "policy": chosen,
             "still": still,
-            "mean": np.broadcast_to(self._normaliser.action_mean, taken.shape),
+            "mean": snap(np.tile(self._normaliser.action_mean, (len(taken), 1))),
             "neighbour": neighbours[:, 0],
-            "look_up": neighbours.mean(1),
+            "look_up": snap(neighbours.mean(1)),
             "other_goal": self._policy.act(states, others, question.query),
         }
         agree = _cosines((chosen - still) / scale, (taken - still) / scale)
@@ -186,11 +191,11 @@ class Imitator:
 
 
 def what_still_is(data: Trajectories, normaliser: Normaliser, rng: np.random.Generator) -> Still:
-    """Tell from the data what holds the robot still.
+    """Decide from the data which action holds the robot still.
 
-    Where actions are velocities or differences, it is zero; where they are places to go to, it is
-    the last action again. A log does not say which it is, but it shows: where the state hardly
-    changed, the action was near the one or near the other.
+    If actions are velocities or differences, it is zero. If actions are target positions, it is the
+    last action repeated. A log does not say which it is. But where the state hardly changed, the
+    action was close to one of the two.
     """
     rows, _ = data.draw_transitions(_SAMPLE, rng)
     steps = (data.observations[rows + 1] - data.observations[rows]) / normaliser.state_std
@@ -205,7 +210,7 @@ def what_still_is(data: Trajectories, normaliser: Normaliser, rng: np.random.Gen
 
 
 def still_actions(data: Trajectories, rows: NDArray[np.int64], still: Still) -> Floats:
-    """The actions `[N, A]` that would have held the robot still at rows."""
+    """The actions `[N, A]` that hold the robot still at rows."""
     if still == "zero":
         return np.zeros((len(rows), data.actions.shape[1]), np.float32)
     first = np.isin(rows, data.offsets[:-1])
@@ -215,7 +220,7 @@ def still_actions(data: Trajectories, rows: NDArray[np.int64], still: Still) -> 
 
 
 def _cosines(one: Floats, other: Floats) -> Floats:
-    """Cosines `[N]` between rows; not a number where one of them does not move."""
+    """Cosines `[N]` between rows; NaN if one of the two is zero."""
     length = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(length > 1e-9, (one * other).sum(1) / length, np.nan)
@@ -224,7 +229,7 @@ def _cosines(one: Floats, other: Floats) -> Floats:
 def _shuffled(
     asked: Asked, horizons: Sequence[tuple[int, int]], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """For each row another one of its horizon, if there is one."""
+    """For each row, another row of the same horizon, if there is one."""
     order = np.arange(len(asked))
     for low, high in horizons:
         places = np.flatnonzero((asked.steps >= low) & (asked.steps <= high))

@@ -1,8 +1,8 @@
-"""What must hold before: states of other things at which the data never does what is asked.
+"""Preconditions: values of other switches at which the data never does what is asked.
 
-A locked drawer looks like an open one to a measure of nearness: one switch among many numbers. So
-switches of objects are looked at one by one. A state is *blocked* if a switch has a value there
-that it hardly ever has shortly before an arrival, compared with how often it has it anyway.
+A measure of nearness cannot tell a locked drawer from an open one, because the lock is one number
+among many. So each switch is examined separately. A state is *blocked* if one of its switches has a
+value that is much rarer shortly before an arrival than in the data as a whole.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ Floats = NDArray[np.float32]
 Flags = NDArray[np.bool_]
 
 _SELDOM = 0.2
-"""A value is avoided if it occurs less than so many times as often as anywhere."""
+"""A value is avoided if its frequency before arrivals is below this share of its frequency
+overall."""
 _COMMON = 0.05
-"""Values that are rarer than this anywhere tell nothing."""
+"""Values that are rarer than this overall are ignored."""
 
 
 def blocked(question: Question, before: Floats, starts: Floats) -> tuple[Flags, tuple[str, ...]]:
     """Which states `[N, D]` are blocked, and by which groups.
 
     Args:
-        question: The question; switches that it asks for are not looked at.
+        question: The question; switches that it asks for are ignored.
         before: `[B, D]`, states shortly before arrivals, in the training data.
         starts: `[N, D]`, states from anywhere.
     """

@@ -1,9 +1,9 @@
-"""What the data did that is most like a situation: nearest neighbours among relabeled rows.
+"""Find the recorded situations that are most similar to given ones: nearest neighbours.
 
-A situation is a state and a goal. Two are near if their states are, group by group, and if what is
-left to be done is, where the query looks. That counts three times: what is left to be done decides
-what to do, and a state has many more groups. All is in deviations of the data, and a group counts
-as much as any other, however many coordinates it has.
+A situation is a state s and a goal g. Two situations are close if their states are close in every
+group, and if their differences g − s are close in the groups of the query. The difference counts
+three times, because it decides what to do and a state has many more groups. Distances are in
+standard deviations of the data. All groups count alike, whatever their number of coordinates.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 
 _TO_DO = 3.0
-"""How often the way that is left counts."""
+"""Weight of the difference between goal and state."""
 _TOGETHER = 64
-"""Situations that are compared with all others at once."""
+"""Situations that are compared with all others in one product of matrices."""
 
 
 def situations(question: Question, normaliser: Normaliser, states: Floats, goals: Floats) -> Floats:
-    """Situations `[N, F]` of states and goals `[N, D]`, as they are compared."""
+    """Situations as vectors `[N, F]`, from states and goals `[N, D]`."""
     standard, wanted = normaliser.states(states), normaliser.states(goals)
     layout = question.query.layout
     loose = [(index,) for index, owner in enumerate(layout.owners) if owner is None]
@@ -38,7 +38,7 @@ def situations(question: Question, normaliser: Normaliser, states: Floats, goals
 
 
 def nearest(known: Floats, asked: Floats, count: int = 1) -> tuple[Rows, Floats]:
-    """For each of some situations the nearest known ones, and how far the nearest is.
+    """For each situation, its nearest known ones, and the distance to the nearest.
 
     Args:
         known: `[M, F]`; at least one.
@@ -46,8 +46,8 @@ def nearest(known: Floats, asked: Floats, count: int = 1) -> tuple[Rows, Floats]
         count: How many neighbours.
 
     Returns:
-        Their places `[N, K]`, the nearest first, and distances `[N]`. K is `count`, or M if there
-        are no more.
+        Their indices `[N, K]`, the nearest first, and distances `[N]`. K is the smaller of `count`
+        and M.
     """
     count = min(count, len(known))
     sizes = (known * known).sum(1)
@@ -55,7 +55,7 @@ def nearest(known: Floats, asked: Floats, count: int = 1) -> tuple[Rows, Floats]
     apart = np.empty(len(asked), np.float32)
     for start in range(0, len(asked), _TOGETHER):
         part = asked[start : start + _TOGETHER]
-        # Squared distances, without what all candidates have in common.
+        # Squared distances without |asked|², which is the same for all candidates.
         squares = sizes - 2.0 * (part @ known.T)
         best = np.argpartition(squares, count - 1, axis=1)[:, :count]
         order = np.argsort(np.take_along_axis(squares, best, 1), axis=1)

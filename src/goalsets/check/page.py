@@ -1,4 +1,4 @@
-"""The check as one HTML page that needs nothing else."""
+"""The check as one self-contained HTML page, and as JSON."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def write_page(check: Check, path: str | Path) -> None:
 
 
 def write_json(check: Check, path: str | Path) -> None:
-    """Write all of it as JSON."""
+    """Write the whole check as JSON."""
     Path(path).write_text(json.dumps(plain(check), indent=1) + "\n", encoding="utf-8")
 
 
 def matrix(check: Check) -> list[tuple[str, list[Checked | None]]] | None:
-    """Questions of two groups as rows and columns, those of one on the diagonal.
+    """The questions as a matrix: pairs of groups, with single groups on the diagonal.
 
-    None where there are no pairs to show, or other questions among them.
+    None if there are no pairs, or if there are other questions, too.
     """
     by_parts = {frozenset(each.name.split(" & ")): each for each in check.questions}
     names = [each.name for each in check.questions if " & " not in each.name]
@@ -72,9 +72,9 @@ def matrix(check: Check) -> list[tuple[str, list[Checked | None]]] | None:
 
 
 def plot(found: Distances) -> dict[str, Any]:
-    """Predictions over steps to the arrival, as an SVG path of dots; the line is where they agree.
+    """Predictions over steps to the arrival, as an SVG path of dots, and the line of equality.
 
-    A distance that counts no steps has a scale of its own, and no line.
+    A distance that is not in steps has its own scale, and no line.
     """
     most = max((steps for steps, _ in found.points), default=1)
     high = max((value for _, value in found.points), default=1.0)

@@ -1,4 +1,4 @@
-"""What is checked: questions that somebody named, those of a suite, or all that a layout offers."""
+"""The questions to check: those that were named, those of a suite, or all groups and pairs."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ YAML = (".yaml", ".yml")
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """One question, and which goals it may be asked with."""
+    """A question, and the goals to check it with."""
 
     name: str
-    """How the page speaks of it."""
+    """Its name on the page."""
     query: Query
-    """With a tolerance for every term."""
+    """The query, with a tolerance for every term."""
     goals: Floats | None = None
-    """`[N, D]`: the references that are meant; None stands for any held-out state."""
+    """`[N, D]`, the references; None means any held-out state."""
     where: Condition | None = None
-    """A condition on references, where there are no others."""
+    """A condition on held-out states, if `goals` is None."""
     note: str = ""
-    """What had to be assumed, for people."""
+    """Assumptions, in words."""
 
     @property
     def units(self) -> tuple[Unit, ...]:
@@ -47,7 +47,7 @@ class Question:
         return GoalSet(references, self.query)
 
     def parts(self) -> list[Query]:
-        """What it asks of each object by itself; the robot counts as one."""
+        """The query split by object; the robot counts as an object."""
         found: dict[str, Query] = {}
         for term in self.query.terms:
             mask = np.zeros(self.query.layout.dim, np.bool_)
@@ -59,7 +59,7 @@ class Question:
 
     @property
     def about_objects(self) -> bool:
-        """Whether it asks for anything but the robot itself."""
+        """Whether it asks for more than the robot itself."""
         return any(term.group.kind for term in self.query.terms)
 
 
@@ -72,14 +72,14 @@ def make_question(
 ) -> Question:
     """A question with a tolerance for every term.
 
-    Where neither the query nor the layout gives one, it is the usual one, as in proposed layouts
-    and in inspection.
+    If neither the query nor the layout gives one, the usual tolerance of the data is assumed, as in
+    proposed layouts and in `goalsets data inspect`.
 
     Args:
-        query: What is asked.
+        query: The query.
         usual: The usual tolerances of the data.
-        name: How to speak of it; by default the query.
-        goals: The references that are meant, `[N, D]`.
+        name: The question's name; by default the query.
+        goals: The references `[N, D]`.
         where: A condition on references.
     """
     missing = [term for term in query.terms if term.tolerance is None]
@@ -106,8 +106,8 @@ def every_question(
     Args:
         layout: The layout.
         usual: The usual tolerances of the data.
-        pairs: Whether pairs are asked for, too.
-        leave_out: Groups that have no place in a pair, such as those that never change.
+        pairs: Whether to include pairs.
+        leave_out: Groups to leave out of pairs, such as those that never change.
     """
     names = [group.name for group in layout.groups]
     texts = list(names)

@@ -1,12 +1,12 @@
-"""Episodes relabeled with one question: where it was open, and when it was answered.
+"""Relabel episodes with one question: rows at which it was open, and steps until it was answered.
 
-A held-out state g is taken as the reference. The question has been answered since its *arrival*
+A held-out state g is the reference. The question has been answered since its *arrival*
 
     a = g − min over the terms of held[g, term]
 
-(`goalsets.relabel.arrivals`), so a row t < a is one at which it was open, and what the data did
-there led to the answer in a − t steps. Rows are drawn for each horizon apart, so that near and far
-count alike whatever the data has more of.
+(`goalsets.relabel.arrivals`). So at a row t < a the question was open, and the data's actions led
+to the answer in a − t steps. Rows are drawn separately for each horizon, so that near and far goals
+count alike.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Rows = NDArray[np.int64]
 Floats = NDArray[np.float32]
 
 HORIZONS = ((1, 10), (11, 30), (31, 100))
-"""Steps to the arrival, each from and to: what the page tells apart."""
+"""The horizons: ranges of steps to the arrival, each from and to."""
 _CANDIDATES = 60_000
-"""References that are tried for a question. Drawing is cheap; acting is not."""
+"""References to try for a question."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,27 +36,27 @@ class Asked:
     """N rows of some data at which a question was open."""
 
     rows: Rows
-    """`[N]`, where it is asked."""
+    """`[N]`, the rows at which the question is asked."""
     goals: Rows
-    """`[N]`, where the references lie."""
+    """`[N]`, the rows of the references."""
     steps: Rows
-    """`[N]`, to the arrival; 1 or more."""
+    """`[N]`, steps to the arrival; 1 or more."""
 
     def __len__(self) -> int:
         """N."""
         return len(self.rows)
 
     def where(self, chosen: NDArray[np.bool_] | Rows | slice) -> Asked:
-        """Some of them."""
+        """The chosen rows."""
         return Asked(self.rows[chosen], self.goals[chosen], self.steps[chosen])
 
     def within(self, horizon: tuple[int, int]) -> Asked:
-        """Those whose arrival is so many steps away."""
+        """The rows whose arrival is within a horizon."""
         return self.where((self.steps >= horizon[0]) & (self.steps <= horizon[1]))
 
 
 class Relabeler:
-    """Relabels some data with questions; what a term needs is worked out once.
+    """Relabels data with questions; the table of a term is computed once.
 
     Args:
         data: The episodes.
@@ -70,7 +70,7 @@ class Relabeler:
         settled: int = 0,
         horizons: Sequence[tuple[int, int]] = HORIZONS,
     ) -> None:
-        """Work out nothing yet."""
+        """Compute nothing yet."""
         self.data = data
         self.horizons = tuple(horizons)
         self._settled = settled
@@ -79,7 +79,7 @@ class Relabeler:
         self._starts = np.repeat(data.offsets[:-1], lengths)
 
     def held(self, question: Question) -> NDArray[np.uint16]:
-        """For how many steps the question has been answered at every row, by its own state."""
+        """For each row as its own reference: for how many steps the question has held."""
         columns = [self._column(unit) for unit in question.units]
         return np.minimum.reduce(columns)
 
@@ -93,15 +93,15 @@ class Relabeler:
         """Draw rows at which a question was open, about equally many for each horizon.
 
         Args:
-            question: The question; its condition on references holds, given goals do not.
-            count: Of each horizon, at most.
-            rng: Draws.
+            question: The question; its condition on references is used, its goals are not.
+            count: The largest number of rows for each horizon.
+            rng: Draws the rows.
         """
         goals = self._references(question, rng)
-        # Few references are asked for from several rows each.
+        # If there are few references, each is asked for from several rows.
         goals = np.resize(goals, max(len(goals), 4 * count)) if len(goals) else goals
         since = goals - self.held(question)[goals].astype(np.int64)
-        # At the first row of an episode it was answered from the beginning: nobody went there.
+        # If it held from the first row of the episode on, the data shows no way to get there.
         went = since > self._starts[goals]
         goals, since = goals[went], since[went]
         found: list[Asked] = []
@@ -109,7 +109,7 @@ class Relabeler:
             steps = rng.integers(low, high + 1, len(goals))
             rows = since - steps
             inside = np.flatnonzero(rows >= self._starts[goals])
-            # Each row is asked once for each horizon: of its references, any is as good.
+            # A row is used once for each horizon, with any one of its references.
             _, first = np.unique(rows[inside], return_index=True)
             inside = rng.permutation(inside[first])[: 2 * count]
             asked = Asked(rows[inside], goals[inside], steps[inside])
@@ -117,7 +117,7 @@ class Relabeler:
         return Asked(*(np.concatenate(part) for part in zip(*map(_parts, found), strict=True)))
 
     def _is_open(self, question: Question, asked: Asked) -> NDArray[np.bool_]:
-        """Whether it was not answered where it is asked: the data may have been there before."""
+        """Whether the question does not hold yet: the data may have been there before."""
         states, goals = self.data.states(asked.rows), self.data.states(asked.goals)
         return ~question.goal_set(goals).contains(states)
 

@@ -1,4 +1,4 @@
-"""Checking a run: every question, measured on the run's own data."""
+"""Check a run: measure every question on the run's own data."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ from goalsets.workers import silence
 Floats = NDArray[np.float32]
 
 MOST_STATES = 500_000
-"""Training states that are counted, in episodes that are spread evenly over all."""
+"""Training states to count, in episodes spread evenly over all."""
 _MOST_RELABELED = 150_000
-"""States of either split that are relabeled, likewise."""
+"""States of each split to relabel, in episodes spread evenly over all."""
 ROWS = 200
-"""Held-out rows of each horizon that a policy is asked at."""
+"""Held-out rows of each horizon at which the policy is asked."""
 GOALS = 24
-"""Goals that a question is asked with."""
+"""Goals for each question."""
 _KNOWN = 8_000
-"""Relabeled training rows of each horizon that neighbours are looked for in."""
+"""Relabeled training rows of each horizon among which neighbours are searched."""
 _NEIGHBOURS = 20
-"""Neighbours whose mean action is what looking up gives."""
+"""Neighbours whose mean action is the look-up baseline."""
 _PAIRS = 300
-"""Situations, a held-out state and a goal of another episode, that `reach` is measured with."""
+"""Situations, each a held-out state with a goal of another episode, to measure `reach` on."""
 
 
 def check_run(  # noqa: PLR0913 - the flags of a command
@@ -64,13 +64,13 @@ def check_run(  # noqa: PLR0913 - the flags of a command
     Args:
         run: The run.
         store: Its data.
-        questions: What to check; all single groups and pairs of the layout unless given.
-        pairs: Whether pairs are checked, too, where no questions are given.
+        questions: The questions; by default all single groups and pairs of the layout.
+        pairs: Whether to include pairs if no questions are given.
         step: A step whose weights were kept; the latest checkpoint unless given.
-        rate: Control steps a second; what the store says unless given.
-        thresholds: Where measurements turn verdicts.
-        seed: Decides which rows and goals are drawn.
-        watch: Told the questions done, and all of them.
+        rate: Control steps a second; by default the rate in the store.
+        thresholds: The thresholds of the verdicts.
+        seed: The seed of the draws of rows and goals.
+        watch: Called with the number of questions done, and of all.
     """
     policy, progress = run.load(step)
     rate = store.rate if rate is None else rate
@@ -117,10 +117,10 @@ class _Checker:
         self._counted = counted.num_states
         self._supporter = Supporter(counted, every, rule, run.config.direct or frame.horizon)
         self._still: Still = what_still_is(self._train, frame.normaliser, self._rng())
-        self._imitator = Imitator(policy, self._asking, frame.normaliser, self._still)
+        self._imitator = Imitator(policy, self._asking, frame.normaliser, frame.bounds, self._still)
 
     def _rng(self) -> np.random.Generator:
-        """One for each question, so that what is found about it does not depend on the others."""
+        """A new generator for each question, so that its result does not depend on the others."""
         return np.random.default_rng(self._seed)
 
     def unchanging(self) -> list[str]:
@@ -173,7 +173,7 @@ class _Checker:
         )
 
     def _goals(self, question: Question, asked: Asked, rng: np.random.Generator) -> Floats:
-        """Goals to ask with: those that are meant, or some that held-out episodes went to."""
+        """The goals to ask with: the question's own, or some that held-out episodes went to."""
         if question.goals is not None:
             return question.goals
         data = self._asking.data
@@ -215,7 +215,7 @@ class _Checker:
         return Reach.of(usual, apart, locked, by), train.actions[known.rows[places]]
 
     def _hearing(self, question: Question) -> Finding | None:
-        """What to say where the policy is shown another question than it is asked."""
+        """A finding if the policy cannot hear this question and gets another one instead."""
         shown, wanted = self._policy.hears(question.query), question.query.mask
         reasons = doubts_of_hearing(question.query, self._policy)
         if not reasons:
@@ -223,7 +223,7 @@ class _Checker:
         return "no-go" if (wanted & ~shown).any() else "caution", reasons[0].rstrip(".")
 
     def report(self, step: int, checked: Sequence[Checked], seconds: float) -> Check:
-        """All of it."""
+        """The result of the check."""
         run, store = self._run, self._store
         return Check(
             run=str(run.path),
@@ -247,7 +247,7 @@ class _Checker:
 
 
 def spread(data: Trajectories, most: int) -> Trajectories:
-    """Episodes in memory that are spread evenly over all, with about so many states at most."""
+    """Copy evenly spread episodes into memory, with about `most` states at most."""
     every = _every(data, most)
     chosen = [data.episode(index) for index in range(0, data.num_episodes, every)]
     return Trajectories.from_episodes([dataclasses.replace(e, extras={}) for e in chosen])
@@ -261,8 +261,8 @@ def _check_fits(store: Store, layout: StateLayout) -> None:
     dim = store.trajectories.observations.shape[1]
     if dim != layout.dim:
         raise GoalsetsError(
-            f"{store.path} has states of {dim} coordinates, the policy is for {layout.dim}: it "
-            "cannot be checked with this data."
+            f"{store.path} has states of {dim} coordinates, but the policy takes {layout.dim}. "
+            "Name the store of its training data with --data."
         )
     if store.train.num_transitions == 0:
         raise GoalsetsError(f"{store.path} has no training episodes to compare with.")
@@ -272,6 +272,6 @@ def _notes(run: Run, store: Store) -> tuple[str, ...]:
     if store.fingerprint == run.data["fingerprint"]:
         return ()
     return (
-        f"This data (fingerprint {store.fingerprint[:8]}) is not what the run was trained on "
-        f"({run.data['fingerprint'][:8]}): episodes may not be held out from it.",
+        f"The run was not trained on this data (fingerprint {store.fingerprint[:8]}) but on "
+        f"{run.data['fingerprint'][:8]}: held-out episodes may have been trained on.",
     )

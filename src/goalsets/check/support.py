@@ -1,12 +1,13 @@
-"""Can it be asked? How much of the training data answers a question, and how the data got there.
+"""Does the training data support a question? Count the data that answers it, and how it got there.
 
-For each of some goals: the states that lie in the goal set, the episodes that pass through it, and
-the different situations that these episodes started from. A *visit* is a stretch of an episode
-inside the set; who leaves by less than a tolerance and comes back makes one visit. Its *approach*
-is the way to it from the last moment at which the state was as far from the set as it ever was in
-the window before; it is *direct* if it never turns back by more than a tolerance on the way.
+For each of some goals we count the states in the goal set, the episodes that pass through it, and
+the different states in which these episodes started. A *visit* is a stretch of an episode inside
+the set. Leaving by less than a tolerance and coming back does not end a visit. The *approach* of a
+visit starts at the last moment at which the state was furthest from the set, within a window before
+the visit. It is *direct* if it never turns back by more than a tolerance.
 
-*Reach* says whether the data has done the like of what will be asked: from any state, to any goal.
+*Reach* says whether the data did something similar to what will be asked: to go from any state to
+any goal.
 """
 
 from __future__ import annotations
@@ -28,48 +29,48 @@ Flags = NDArray[np.bool_]
 Rows = NDArray[np.int64]
 
 _NEAREST = 3
-"""Nearest answers that are told where there are none."""
+"""Nearest states to list if no state answers."""
 _VISITS = 20
-"""Visits of a goal whose approach is looked at."""
+"""Visits of a goal to examine."""
 _AWAY = 2.0
-"""Tolerances that a state is away from a goal, at least, before a visit."""
+"""How far, in tolerances, an approach must begin from the goal."""
 _STARTS = 2_000
-"""Different starts that are told apart."""
+"""Different starts to distinguish, at most."""
 
 
 @dataclass(frozen=True)
 class Near:
-    """A training state that is near a goal that no state answers."""
+    """A training state near a goal that no training state answers."""
 
     episode: int
     step: int
     tolerances: float
-    """How many tolerances the worst term is away; infinite where a term has no slack."""
+    """Distance of the worst term, in tolerances; infinite if its tolerance is 0."""
     terms: dict[str, str]
-    """How far each term is, for people."""
+    """The distance of each term, in words."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """Whether the data has done the like of what will be asked."""
+    """Whether the data did something similar to what will be asked."""
 
     share: float
-    """Of situations to be asked that are no further from something that the data did than held-out
-    data usually is, and not blocked."""
+    """The share of situations that are not blocked, and as close to a recorded situation as
+    held-out data usually is."""
     blocked: float
-    """The share of situations in which a switch has a value at which the data never does this."""
+    """The share of blocked situations: a switch has a value at which the data never does this."""
     by: tuple[str, ...]
     """The groups of these switches."""
 
     @classmethod
     def of(cls, usual: Floats, asked: Floats, locked: Flags, by: tuple[str, ...]) -> Reach | None:
-        """Compare distances to the nearest thing that the training data did.
+        """Compare distances to the nearest situation in the training data.
 
         Args:
-            usual: Of held-out rows, where the data then went for the goal.
-            asked: Of held-out states with goals of other episodes, as people ask.
-            locked: Which of these are blocked.
-            by: By which groups.
+            usual: Distances of held-out rows with goals that the data then reached.
+            asked: Distances of held-out states with goals of other episodes, as people ask.
+            locked: Which of the latter are blocked.
+            by: The groups that block them.
         """
         if not len(usual) or not len(asked):
             return None
@@ -79,10 +80,10 @@ class Reach:
 
 @dataclass(frozen=True)
 class Support:
-    """What the training data knows of a question; counts are medians over goals."""
+    """How far the training data supports a question; counts are medians over goals."""
 
     goals: int
-    """Goals that were looked at."""
+    """How many goals were examined."""
     answered: float
     """The share of them that some training state answers."""
     states: float
@@ -90,35 +91,35 @@ class Support:
     episodes: float
     all_episodes: int
     starts: float
-    """Different situations that the answering episodes started from."""
+    """Different starts of the answering episodes."""
     visits: float
     direct: float | None
-    """The share of visits with a direct approach; None where there are no visits."""
+    """The share of visits with a direct approach; None if there are no visits."""
     steps: tuple[float, float, float] | None
-    """Steps of direct approaches: a tenth, half and nine tenths take no longer. None where there
-    are none, and for questions about switches alone, which change in one step."""
+    """Steps of direct approaches: the 10th, 50th and 90th percentile. None if there are none, and
+    for questions about switches only, which change in one step."""
     parts: float
-    """The share of goals of which every object's part is answered, if not at once."""
+    """The share of goals for which each object's part is answered, perhaps by different states."""
     reach: Reach | None
-    """None where nothing could be compared."""
+    """None if nothing could be compared."""
     nearest: tuple[Near, ...]
     """Nearest answers to the first goal that no state answers."""
     unanswered: int | None
-    """Which goal that is."""
+    """The index of that goal."""
 
 
 class Supporter:
-    """Looks at what training data knows of questions.
+    """Measures how far training data supports questions.
 
     Args:
         data: Training episodes, in memory.
-        every: Which they are of all: each one of so many.
-        rule: Tells starts apart.
-        window: Steps before a visit that belong to its approach, at most.
+        every: `data` holds one in `every` training episodes.
+        rule: Decides whether two starts are alike.
+        window: The longest approach, in steps before a visit.
     """
 
     def __init__(self, data: Trajectories, every: int, rule: Rule, window: int) -> None:
-        """Tell apart where episodes start."""
+        """Number the different starts of episodes."""
         self._data, self._every = data, every
         self._window = window
         self._start_of = _kinds(data.states(data.offsets[:-1]), rule)
@@ -126,12 +127,12 @@ class Supporter:
         self._episode_of = np.repeat(np.arange(data.num_episodes), lengths)
 
     def look(self, question: Question, goals: Floats, reach: Reach | None) -> Support:
-        """Count what answers a question.
+        """Count the training data that answers a question.
 
         Args:
             question: The question.
-            goals: `[N, D]`, references to ask it with.
-            reach: What was found about it.
+            goals: `[N, D]`, the references.
+            reach: The reach of the question, which is only passed on.
         """
         seen = [self._one(question, goal) for goal in goals]
         counts = np.array([one[:4] for one in seen], float).reshape(-1, 4)
@@ -170,7 +171,7 @@ class Supporter:
         rows = np.flatnonzero(inside)
         episodes = np.unique(self._episode_of[rows])
         begins = self._data.offsets[:-1]
-        # An episode that starts inside shows no way to get there.
+        # An episode that starts inside the set shows no way to get there.
         came = episodes[~inside[begins[episodes]]]
         entered = rows[rows > begins[self._episode_of[rows]]]
         entered = entered[~inside[entered - 1]]
@@ -182,18 +183,18 @@ class Supporter:
         return len(rows), len(episodes), starts, visits, approaches
 
     def _in_parts(self, question: Question, goal: Floats) -> bool:
-        """Whether the training data answers a goal for each object apart."""
+        """Whether the training data answers the goal of each object separately."""
         parts = question.parts()
         return len(parts) > 1 and all(
             bool(np.any(GoalSet(goal, part).contains(self._data.observations))) for part in parts
         )
 
     def _approach(self, goals: GoalSet, inside: Flags, entry: int) -> tuple[int, bool] | None:
-        """Steps of the way to a visit, and whether it was direct; None where it is none."""
+        """Steps of the approach to a visit, and whether it was direct; None if there is none."""
         first = max(int(self._data.offsets[self._episode_of[entry]]), entry - self._window)
         before = np.flatnonzero(inside[first:entry])
         first += int(before[-1]) + 1 if len(before) else 0
-        # Two wrong switches are as far as one; a jump has no way to it.
+        # Wrong switches are infinitely far: cap that, so that one and two of them are equal.
         apart = np.minimum(margin(goals, self._data.observations[first:entry]), 1e6)
         if apart.max() < _AWAY:
             return None
@@ -205,7 +206,7 @@ class Supporter:
     def _nearest(self, question: Question, goal: Floats) -> tuple[Near, ...]:
         goals = question.goal_set(goal)
         apart = margin(goals, self._data.observations)
-        # Of states side by side, one is enough: the nearest of each episode.
+        # Successive states are alike, so take the nearest of each episode.
         order = np.argsort(apart, kind="stable")
         _, first = np.unique(self._episode_of[order], return_index=True)
         rows = order[np.sort(first)[:_NEAREST]]
@@ -227,7 +228,7 @@ class Supporter:
 
 
 def _kinds(states: Floats, rule: Rule) -> Rows:
-    """Number the states so that those that are alike in every group have one number."""
+    """Number the states so that states that are alike in every group share a number."""
     everything = Query.all(rule.layout).mask
     kinds = np.full(len(states), -1)
     leaders: list[int] = []

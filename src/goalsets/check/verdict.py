@@ -1,6 +1,6 @@
-"""Go, caution or no-go: what the measurements of a question come to, and why, in a sentence.
+"""The verdict on a question, go, caution or no-go, and the reason in a sentence.
 
-All thresholds are here. They were chosen on tasks where a simulator can tell the truth.
+All thresholds are here. They were chosen on tasks with a simulator, where success can be measured.
 docs/check.md says how well verdicts predict success there; `python -m goalsets.campaign.check`
 measures it.
 """
@@ -24,46 +24,46 @@ WORDS: tuple[Word, ...] = ("go", "caution", "no-go")
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Where a measurement turns a verdict: the first number to caution, the second to no-go."""
+    """The thresholds of each measurement: the first for caution, the second for no-go."""
 
     answered: tuple[float, float] = (0.9, 0.5)
     """Least share of goals that some training state answers."""
     episodes: float = 5
     """Least number of training episodes that answer a typical goal; never a no-go."""
     reach: tuple[float, float] = (0.6, 0.05)
-    """Least share of situations to be asked that are like something that the data did."""
+    """Least share of situations that are like something that the data did."""
     learned: tuple[float, float] = (1.4, 0.5)
-    """Least that the policy has learned, where 1 is what looking up in the data gives."""
+    """Least that the policy has learned; 1 is as good as look-up in the data."""
     still: tuple[float, float] = (0.0, -0.5)
     """Least skill over holding still."""
     neighbour: tuple[float, float] = (0.0, -0.5)
     """Least skill over the nearest neighbour's action."""
     rank_correlation: float = 0.3
-    """Least rank correlation of predicted distances with steps. It is never a no-go, because acting
-    may do without it."""
+    """Least rank correlation of predicted distances with steps. It is never a no-go, because a
+    policy can act well without it."""
     unsteadiness: tuple[float, float] = (0.3, 1.0)
-    """Most that noise of a hundredth changes actions, in deviations of the data's actions."""
+    """Largest change of actions by noise of 1 %, in standard deviations of the data's actions."""
     saturation: tuple[float, float] = (0.25, 0.75)
-    """Most that actions are at a bound more often than the data's, as a share, in any component."""
+    """Largest excess over the data in the share of actions at a bound, in any component."""
     time: tuple[float, float] = (0.5, 1.0)
-    """Most that an action may take, in control periods, where the rate is known."""
+    """Longest time for an action, in control periods, if the rate is known."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the measurements come to."""
+    """The verdict on a question."""
 
     word: Word
     reason: str
-    """Why, in a sentence."""
+    """The main reason, in a sentence."""
     others: tuple[str, ...]
-    """Further reasons, from bad to less bad."""
+    """Further reasons, the worst first."""
     score: float
-    """Between 0 and 1, to put questions and checkpoints in an order."""
+    """Between 0 and 1, to rank questions and checkpoints."""
 
 
 def spoken_thresholds(at: Thresholds) -> dict[str, tuple[str, str]]:
-    """The thresholds for people: what is measured, and from where on it is a caution or a no-go."""
+    """The thresholds in words: each measurement with its limits for caution and no-go."""
     below = {
         "share of goals that some training state answers": at.answered,
         "reach": at.reach,
@@ -72,7 +72,7 @@ def spoken_thresholds(at: Thresholds) -> dict[str, tuple[str, str]]:
         "skill over the nearest neighbour": at.neighbour,
     }
     above = {
-        "change of actions by noise, in deviations": at.unsteadiness,
+        "change of actions by noise, in standard deviations": at.unsteadiness,
         "actions at a bound more often than the data's": at.saturation,
         "time to act, in control periods": at.time,
     }
@@ -99,12 +99,12 @@ def judge(
     """Judge a question.
 
     Args:
-        support: What the data knows of it.
-        imitation: How the policy acts; None where the data never went for such a goal.
-        distances: What it knows of distances; None where it predicts none.
-        behaviour: What it would do; None where `imitation` is.
-        hearing: What there is to say if the policy is shown another question than it is asked.
-        thresholds: Where measurements turn the verdict.
+        support: How far the data supports it.
+        imitation: How the policy acts; None if the data never went for such a goal.
+        distances: How well it predicts distances; None if it predicts none.
+        behaviour: How it behaves; None if `imitation` is None.
+        hearing: A finding if the policy cannot hear this question and gets another one instead.
+        thresholds: The thresholds of the verdict.
         held_out: Whether the policy was measured on episodes that it was not trained on.
     """
     found: list[Finding] = [] if hearing is None else [hearing]
@@ -132,8 +132,9 @@ def judge(
 def score_of(support: Support, imitation: Imitation | None) -> float:
     """Between 0 and 1: answered · √(reach · known).
 
-    Answered counts goals whose parts are answered, if not at once. Known is half of `learned`, from
-    0 to 1: twice what looking up gives is as good as trained policies got.
+    Answered is the share of goals whose parts are answered, perhaps by different states. Known is
+    half of `learned`, clipped to 1: the best trained policies reached about twice what look-up
+    gives.
     """
     if imitation is None:
         return 0.0
@@ -215,8 +216,8 @@ def _of_behaviour(does: Behaviour, at: Thresholds) -> Iterator[Finding]:
     if word:
         yield (
             word,
-            f"noise of {does.noise:.0%} on what it sees changes its actions by "
-            f"{does.unsteadiness:.1f} deviations",
+            f"noise of {does.noise:.0%} on its observations changes its actions by "
+            f"{does.unsteadiness:.1f} standard deviations",
         )
     more = [s - d for s, d in zip(does.saturation, does.data_saturation, strict=True)]
     word = _high(max(more), at.saturation)

@@ -1,4 +1,4 @@
-"""What was found, as people read it: numbers, times, shares and the units of actions."""
+"""The result of a check in words and formatted numbers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def summary(check: Check) -> str:
 
 
 def plain(check: Check) -> dict[str, Any]:
-    """All of it as plain data; what is not a number becomes null."""
+    """The whole check as plain data; NaN becomes null."""
     told = dataclasses.asdict(check)
     for each, question in zip(told["questions"], check.questions, strict=True):
         if question.imitation is not None:
@@ -60,7 +60,7 @@ def plain(check: Check) -> dict[str, Any]:
 
 
 def _without_gaps(value: Any) -> Any:  # noqa: ANN401 - whatever a check holds
-    """As JSON has it: lists for tuples, and null for what is no number."""
+    """As JSON can hold it: tuples become lists, NaN and infinity become null."""
     if isinstance(value, Mapping):
         return {str(key): _without_gaps(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -69,7 +69,7 @@ def _without_gaps(value: Any) -> Any:  # noqa: ANN401 - whatever a check holds
 
 
 def baselines(acts: AtHorizon, still: Still) -> list[tuple[str, float]]:
-    """The policy and what it is compared with, by what to call them, with their errors e."""
+    """The policy and its baselines: label and error e of each."""
     return [
         ("this policy", acts.policy.scaled),
         ("mean of 20 neighbours (look-up)", acts.look_up.scaled),

@@ -1,8 +1,10 @@
-"""The command line: one file a verb."""
+"""The command line: one file for each command."""
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,7 +19,7 @@ Verbs = Mapping[str, Callable[..., Any]]
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run the command line, and turn what a user did wrong into one line on standard error."""
+    """Run the command line. A user's mistake becomes one line on standard error."""
     words = list(sys.argv[1:] if args is None else args)
     try:
         _run_words(words)
@@ -25,14 +27,17 @@ def main(args: Sequence[str] | None = None) -> None:
     except GoalsetsError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(2) from None
+    except KeyboardInterrupt:  # commands that keep something say more, and never come here
+        print("stopped by Ctrl-C", file=sys.stderr)
+        raise SystemExit(130) from None
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
-        # When Python ends it tries once more to print what is left, and would complain.
+        # At exit Python flushes standard output again; into a closed pipe that is an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(0) from None
 
 
 def _run_words(words: list[str]) -> None:
-    """Load the plugins, and run what the words name; help ends with a word on plugins."""
+    """Load the plugins and run the command; help ends with a note on plugins."""
     try:
         words, plugins = take_plugins(words)
         use_plugins(plugins, "by --plugin")
@@ -45,7 +50,7 @@ def _run_words(words: list[str]) -> None:
 
 
 def _dispatch(words: list[str]) -> None:
-    """Run what the first words name."""
+    """Run the command that the first words name."""
     if words[:1] == ["--version"]:
         print(f"goalsets {__version__}")
     elif words[:1] in (["-h"], ["--help"]):
@@ -69,7 +74,7 @@ On every command: --plugin NAME loads a module of yours (my_robot, my_lab.robots
 
 
 def take_plugins(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Part a command line into the words without `--plugin NAME`, and the plugins."""
+    """Split a command line into the words without `--plugin NAME`, and the plugins."""
     rest: list[str] = []
     plugins: list[str] = []
     remaining = iter(words)
@@ -89,15 +94,15 @@ def take_plugins(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 _GOALSETS = "Queryable robot goals: train one policy from logs, ask it many questions."
-_DATA = "Data: collect it, bring your own, and look at it."
-_SUITE = "Suites: one model, many goals, on episodes that every run is given."
+_DATA = "Data: collect it, import your own logs, and inspect it."
+_SUITE = "Suites: many questions to one model, on the same episodes for every run."
 
 
 def _run(verbs: Verbs, words: list[str], program: str, description: str) -> None:
     import tyro
 
     tyro.extras.subcommand_cli_from_dict(
-        dict(verbs),
+        {name: _reflowed(verb) for name, verb in verbs.items()},
         prog=program,
         description=description,
         args=words,
@@ -106,22 +111,28 @@ def _run(verbs: Verbs, words: list[str], program: str, description: str) -> None
 
 
 def _one_task(verb: str, words: list[str]) -> None:
-    """Run `goalsets tasks show` or `check`: verbs under one that also works by itself."""
+    """Run `goalsets tasks show` or `check`; `goalsets tasks` is also a command by itself."""
     import tyro
 
     from goalsets.cli.tasks import check, show
 
-    chosen = {"show": show, "check": check}[verb]
+    chosen = _reflowed({"show": show, "check": check}[verb])
     tyro.cli(chosen, prog=f"goalsets tasks {verb}", args=words, config=_config())
 
 
 def _sweep_status(words: list[str]) -> None:
-    """Run `goalsets sweep status`: a verb under one that also works by itself."""
+    """Run `goalsets sweep status`; `goalsets sweep` is also a command by itself."""
     import tyro
 
     from goalsets.cli.sweep_status import status
 
-    tyro.cli(status, prog="goalsets sweep status", args=words, config=_config())
+    tyro.cli(_reflowed(status), prog="goalsets sweep status", args=words, config=_config())
+
+
+def _reflowed(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """Join the lines of each argument's description: tyro would break them as in the source."""
+    verb.__doc__ = re.sub(r"\n {8,}(?=\S)", " ", inspect.getdoc(verb) or "")
+    return verb
 
 
 def _config() -> tuple[Any, ...]:

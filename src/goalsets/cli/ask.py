@@ -1,4 +1,4 @@
-"""`goalsets ask`: one question, what the data says of it, and what the policy does."""
+"""`goalsets ask`: ask one question; say what the data shows about it and what the policy does."""
 
 from __future__ import annotations
 
@@ -38,27 +38,26 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     no_video: bool = False,
 ) -> None:
-    """Ask a trained policy one question: say what the data knows of it, run it, and film it.
+    """Ask a trained policy one question: check it against the data, run an episode, and film it.
 
     Args:
         run: A run directory, or demo, the model that comes with goalsets.
         query: What defines success, such as "block0_pos & block0_yaw:20deg".
-        goal: The reference: task (the official goal of the start), task:3 or task:NAME; bank:17, a
-            state of the validation split, or 'bank:block0_pos.z >= 0.6', one that satisfies a
-            condition; or a JSON file with all coordinates, or with some groups. By default task;
-            for a model that comes with goalsets, bank:0 of the few held-out states that come with
-            it.
+        goal: The reference state. task is the official goal of the start; task:3 or task:NAME is
+            another official goal. bank:17 is a state of the validation split, and
+            'bank:block0_pos.z >= 0.6' one that satisfies a condition. Or name a JSON file with all
+            coordinates, or with some groups. The default is task. For a model that comes with
+            goalsets it is bank:0, the first of the held-out states that come with the model.
         set: Edits of the reference: block0_pos=0.4,0.1,0.02 in observation units, eff_pos.z=6cm or
             block0_yaw=30deg in physical ones. Positions count from the layout's own origin.
         task_id: The official task that the episode starts from, counted from 1.
-        seed: Decides the start within it, and which state a condition finds.
-        plan: Ask a chain of questions that leads to the goal, one part after another, by what the
-            data shows can be done; print it before and after. The first time, the planner is
-            learned from the data, which takes a few seconds, and is kept in the run directory.
+        seed: The seed of the start, and of the state that a condition finds.
+        plan: Ask a chain of questions that leads to the goal, one part after another. The planner
+            finds it in the data; it is printed before and after the episode. The first time, the
+            planner is learned, which takes a few seconds, and is kept in the run directory.
         step: A step whose weights were kept; the latest checkpoint unless given.
-        data: The store that tells whether the data supports the question, and that a planner is
-            learned from; by default the one in $GOALSETS_DATA or ~/.goalsets/data under the task's
-            name.
+        data: The store to check the question against, and to learn a planner from; by default the
+            one in $GOALSETS_DATA or ~/.goalsets/data under the task's name.
         output: The directory for the film and the picture; by default a new one in
             RUN/asked, or in ./asked for a model that comes with goalsets.
         no_video: Do not film the episode.
@@ -106,14 +105,14 @@ def _ask_data(
     step: int | None,
     data: Path | None,
 ) -> None:
-    """Say what the data knows of a question, where there is no environment to run it in."""
+    """Say what the data shows about a question of a task without an environment."""
     from goalsets.cli.posing import named_goal, run_store
     from goalsets.core import GoalSet, Query
 
     store = run_store(run, data)
     asked = Query.parse(query, run.frame.layout)
     reference = named_goal(run, store, goal or "bank:0", edits, seed)
-    assert reference is not None  # one was named
+    assert reference is not None  # bank:0 unless another was named
     goals = GoalSet(reference, asked)
     policy, _ = run.load(step)
     print(f"question   {asked}")
@@ -159,7 +158,7 @@ def _say_before(goals: GoalSet, policy: Policy, store: Store | None, predicted: 
 
     seen = None
     if store is None:
-        print("support    unknown: there is no data here; name a store with --data")
+        print("support    unknown: no data was found; name a store with --data")
     else:
         seen = support(goals, store.train)
         print(f"support    training: {seen}")
@@ -238,7 +237,7 @@ def _write(
 
 
 def _told_chain(chain: WatchedPlanning | None) -> dict[str, Any]:
-    """What the file says of a chain of questions; nothing where none was asked."""
+    """The chain of questions as written to the file; empty if none was asked."""
     if chain is None:
         return {}
     asked = [
@@ -257,7 +256,7 @@ def _told_chain(chain: WatchedPlanning | None) -> dict[str, Any]:
 
 
 def _next_place(run: Path) -> Path:
-    """A new directory in asked, in the run directory or here."""
+    """The next numbered directory under `asked`."""
     asked = run / "asked"
     numbers = [int(p.name) for p in asked.glob("[0-9]*") if p.name.isdecimal()]
     return asked / f"{max(numbers, default=0) + 1:03d}"

@@ -10,10 +10,10 @@ from goalsets.screen import Screen
 
 
 class EpisodeBar(Screen):
-    """Shows episodes and the success so far; silent where there is no terminal.
+    """Shows the number of episodes and their success so far; silent without a terminal.
 
     Args:
-        what: What is under way.
+        what: The label of the bar.
     """
 
     def __init__(self, what: str = "episodes") -> None:
@@ -34,7 +34,7 @@ class EpisodeBar(Screen):
 
 
 class ReportBar(Screen):
-    """Shows what a report is at; says a line now and then where there is no terminal."""
+    """Shows the progress of a report; without a terminal, prints a line now and then."""
 
     def __init__(self) -> None:
         """Show nothing yet."""
@@ -47,6 +47,6 @@ class ReportBar(Screen):
         self._task = self._bar.add_task("reading runs", total=None)
 
     def watch(self, what: str, done: int, total: int) -> None:
-        """Show how much of a part is done."""
+        """Show how much of one part of the report is done."""
         self._bar.update(self._task, description=what, completed=done, total=total)
         self.say_now_and_then(f"{what}: {done} of {total}")

@@ -1,4 +1,4 @@
-"""`goalsets check`: is a run any good? Told from its data, without a simulator."""
+"""`goalsets check`: judge a run from its data, without a simulator."""
 
 from __future__ import annotations
 
@@ -32,29 +32,30 @@ def check(  # noqa: PLR0913, PLR0917 - the flags of a command
     seed: Size = 0,
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
 ) -> None:
-    """Say whether a run is any good, question by question, from its data alone.
+    """Judge a run question by question, from its data alone.
 
-    Nothing is simulated. For each question: can it be asked, does the policy act as held-out data
-    does, does it know how far it is, and what would it do? Each gets a verdict, go, caution or
-    no-go, with the reason. Writes a page for people and the numbers as JSON.
+    Nothing is simulated. Each question is checked four ways. Does the data support it? Does the
+    policy act like the held-out data? Does it predict the distance well? How does it behave? Each
+    question gets a verdict, go, caution or no-go, with the reason. The command writes an HTML page,
+    and the numbers as JSON.
 
     Args:
         run: A run directory, or demo, the model that comes with goalsets.
-        query: Questions to check, such as "block0_pos & block0_yaw:20deg"; all single groups of the
-            layout and all pairs of them unless given.
+        query: Questions to check, such as "block0_pos & block0_yaw:20deg"; by default all single
+            groups of the layout and all pairs of them.
         suite: Check the questions of a suite instead: a file that 'goalsets suite build' wrote, or
             a YAML description.
-        goal: Check with this goal, and not with many held-out ones: bank:17, a state of the
-            validation split, 'bank:block0_pos.z >= 0.6', one that satisfies a condition, a JSON
-            file with all coordinates, or task:3 where the task has an environment.
-        set: Edits of that goal, as for 'goalsets ask'; without a goal, of bank:0.
+        goal: Check this goal instead of many held-out ones. bank:17 is a state of the validation
+            split, and 'bank:block0_pos.z >= 0.6' one that satisfies a condition. A JSON file gives
+            all coordinates. task:3 works if the task has an environment.
+        set: Edits of that goal, as for 'goalsets ask'; without a goal they apply to bank:0.
         no_pairs: Check single groups only.
         step: A step whose weights were kept; the latest checkpoint unless given.
         data: The store of the run's data; by default the one in $GOALSETS_DATA or ~/.goalsets/data
             under the task's name.
-        rate: Control steps a second; what the store says unless given. With it, times are told in
-            seconds, and the time to act is compared with the control period.
-        seed: Decides which held-out states and goals are drawn.
+        rate: Control steps a second; by default the rate in the store. With a rate, times are
+            given in seconds, and the time to act is compared with the control period.
+        seed: The seed of the draws of held-out states and goals.
         output: The directory for the page and the numbers; by default RUN/check, or ./check for a
             model that comes with goalsets.
     """
@@ -65,7 +66,9 @@ def check(  # noqa: PLR0913, PLR0917 - the flags of a command
     from goalsets.runs.run import Run
 
     if suite is not None and (query or goal or set):
-        raise GoalsetsError("a suite brings its own questions and goals: leave out the others.")
+        raise GoalsetsError(
+            "a suite has its own questions and goals: leave out --query, --goal and --set."
+        )
     if rate is not None and not rate > 0:
         raise GoalsetsError(f"the rate must be above 0 steps a second, got {rate}.")
     opened = Run.open(run)
@@ -84,7 +87,7 @@ def check(  # noqa: PLR0913, PLR0917 - the flags of a command
 def _questions(
     run: Run, store: Store, queries: Sequence[str], suite: Path | None, goal: Floats | None
 ) -> list[Question] | None:
-    """What was asked for; None for all single groups and pairs."""
+    """The questions that were named; None for all single groups and pairs."""
     from goalsets.check import make_question, suite_questions
     from goalsets.core import GoalsetsError, Query
     from goalsets.data.tolerances import UsualTolerances
@@ -117,7 +120,7 @@ def _print(found: Check) -> None:
 
 
 def _print_one(found: Check, checked: Checked) -> None:
-    """Say more about a single question than fits into a line of a table."""
+    """Print the details of a single question."""
     from goalsets.check.words import baselines, number, share, times
     from goalsets.core.durations import duration
 
@@ -144,11 +147,11 @@ def _print_one(found: Check, checked: Checked) -> None:
         compared = baselines(checked.imitation.overall, found.still)
         for place, (name, error) in enumerate(compared):
             print(f"{'' if place else 'error':10} {error:.2f} {name}")
-        print(f"learned    {times(checked.imitation.overall.learned)} what looking up gives")
+        print(f"learned    {times(checked.imitation.overall.learned)} as much as look-up")
     if checked.distances is not None:
         knows = checked.distances
         error = "" if knows.error is None else f", off by {duration(knows.error, found.rate)}"
         print(
-            f"distance   rank correlation {number(knows.rank_correlation)}{error}; falls on "
-            f"{share(knows.falls)} of the ways"
+            f"distance   rank correlation {number(knows.rank_correlation)}{error}; falls along "
+            f"{share(knows.falls)} of the recorded ways"
         )

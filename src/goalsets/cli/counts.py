@@ -1,4 +1,4 @@
-"""Types of options that count something: what is too small is refused with the option's name."""
+"""Types of options that count something; numbers that are too small are refused."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def _at_least(least: int) -> PrimitiveConstructorSpec[int | None]:
 Count = Annotated[int, _at_least(1)]
 """One or more."""
 OptionalCount = Annotated[int | None, _at_least(1)]
-"""One or more, or none given."""
-# A union with None would be tried member by member, and the error would list Python's types.
+"""One or more, or not given."""
+# For a plain union with None, tyro's error would list Python types instead of what to type.
 Size = Annotated[int, _at_least(0)]
-"""Zero or more, as of seeds."""
+"""Zero or more, such as a seed."""
 OptionalSize = Annotated[int | None, _at_least(0)]
-"""Zero or more, or none given."""
+"""Zero or more, or not given."""

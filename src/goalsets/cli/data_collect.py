@@ -1,4 +1,4 @@
-"""`goalsets data collect`: OGBench data sets without a download."""
+"""`goalsets data collect`: collect OGBench data sets instead of downloading them."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def collect(
     output: Path | None = None,
     force: bool = False,
 ) -> None:
-    """Collect an OGBench data set on the spot, with the scripted oracles that OGBench ships.
+    """Collect an OGBench data set on this machine, with OGBench's own scripted oracles.
 
-    The data is made as OGBench makes its own and has its file format. The same seed gives the same
-    bytes whatever the number of workers. Stop it when you like, even by force: the same command
-    continues where it was.
+    The data is collected like OGBench's own and has the same file format. The same seed gives the
+    same bytes with any number of workers. You may stop or kill it at any time; the same command
+    continues.
 
     Args:
         task: A cube, scene, puzzle, pointmaze or antmaze data set, such as cube-single-noisy-v0.
         episodes: Training episodes; by default as many as OGBench has. A tenth as many are
-            collected for validation. Where a smaller data set is there, only those that are
-            missing are collected.
-        seed: Decides everything random.
+            collected for validation. If there is a smaller data set already, only the missing
+            episodes are collected.
+        seed: The seed of all random draws.
         workers: Processes; by default one for each processor.
         output: The directory for the files; by default $GOALSETS_DATA, or ~/.goalsets/data.
-        force: Replace a data set, or an unfinished collection, that differs from what is asked.
+        force: Replace an existing data set or unfinished collection with different settings.
     """
     from rich.console import Console
 

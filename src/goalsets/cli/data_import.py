@@ -1,4 +1,4 @@
-"""`goalsets data import`: any robot log becomes a store."""
+"""`goalsets data import`: turn a robot log into a store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goalsets.data.sources import SOURCES, Source, default_store_name, known_lay
 
 
 def verb() -> Callable[..., None]:
-    """The command with a choice of all sources, those of plugins among them."""
+    """The command with a choice of all sources, including those of plugins."""
     sources = [Annotated[kind, tyro.conf.subcommand(name)] for name, kind in SOURCES.items()]
     choice: Any = Union[tuple(sources)]  # noqa: UP007 - known only now
     import_.__annotations__["source"] = tyro.conf.PositionalRequiredArgs[choice]
@@ -27,24 +27,27 @@ def import_(
     hold_out: float = 0.1,
     action_low: tuple[float, ...] | None = None,
     action_high: tuple[float, ...] | None = None,
+    action_switches: tuple[int, ...] | None = None,
     units: tuple[str, ...] = (),
 ) -> None:
-    """Read a log and write a store that goalsets can train on, look into and query.
+    """Read a log and write a store that goalsets can train on, inspect and query.
 
     Args:
-        source: What to read: 'goalsets data import hdf5 --help' tells about one of them.
-        output: The store, a directory of its own; by default in $GOALSETS_DATA or
-            ~/.goalsets/data, under the log's name. An existing store is replaced at the end.
-        layout: A layout file (YAML or JSON) that names the coordinates of the states. Without it
-            one is proposed from the log's own names, written beside the store, and used; what
-            the data suggests beyond that stands in the file as comments.
-        hold_out: The share of episodes for validation where the log sets none apart.
+        source: The format to read; 'goalsets data import hdf5 --help' describes one of them.
+        output: The directory of the store; by default in $GOALSETS_DATA or ~/.goalsets/data, under
+            the log's name. An existing store is replaced at the end.
+        layout: A layout file (YAML or JSON) that names the coordinates of the states. Without it, a
+            layout is made from the names in the log, written beside the store, and used. That file
+            also suggests changes, as comments.
+        hold_out: The share of episodes for validation, if the log has no validation split.
         action_low: The smallest action that a policy may take, in the log's own units: one number
-            for all components, or one for each. By default that of the action space where the log
-            declares one, else what the log shows and a tenth of its range more.
-        action_high: The largest.
-        units: Physical units of groups, such as "joint*=deg" tool=m; a star stands for anything.
-            Questions may then say joint_2:5deg, and distances are told in that unit.
+            for all components, or one for each. By default it is the bound of the action space if
+            the log declares one; otherwise the range in the log, widened by a tenth.
+        action_high: The largest action, in the same form.
+        action_switches: Components of actions, counted from 0, that have two values in the log,
+            such as a command to open a gripper. A policy then answers only these two values.
+        units: Physical units of groups, such as "joint*=deg" tool=m; a star matches anything.
+            Questions may then say joint_2:5deg, and distances are printed in that unit.
     """
     from goalsets.core import read_layout
     from goalsets.data.importing import import_source, write_proposal
@@ -61,6 +64,7 @@ def import_(
             hold_out=hold_out,
             action_low=action_low,
             action_high=action_high,
+            action_switches=action_switches,
             units=_units(units),
             progress=counter.update,
         )
@@ -73,7 +77,7 @@ def import_(
         f"transitions), {validation.num_episodes} to validate."
     )
     print(f"actions within {store.bounds}, {store.bounds.origin_in_words}")
-    for text in recognise_actions(train):
+    for text in recognise_actions(train, store.bounds.switches):
         print(f"note: {text}")
     proposed = write_proposal(imported)
     if imported.proposal is not None:
@@ -84,7 +88,7 @@ def import_(
 
 
 def _units(pairs: Sequence[str]) -> dict[str, str]:
-    """Turn `joint*=deg` into a unit by the name of its groups."""
+    """Read pairs such as `joint*=deg` into a unit for each pattern of group names."""
     from goalsets.core import GoalsetsError
 
     units: dict[str, str] = {}
@@ -97,7 +101,7 @@ def _units(pairs: Sequence[str]) -> dict[str, str]:
 
 
 class _Counter:
-    """How many episodes have been read: live on a terminal, silent elsewhere."""
+    """Shows on a terminal how many episodes have been read; silent elsewhere."""
 
     def __init__(self, what: str) -> None:
         self.what = what

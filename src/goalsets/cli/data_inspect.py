@@ -1,4 +1,4 @@
-"""`goalsets data inspect`: what a data set holds, before anybody asks for it."""
+"""`goalsets data inspect`: what a data set contains."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def inspect(
     html: Path | None = None,
     verify: bool = False,
 ) -> None:
-    """Look into a store: what it holds of each group, what can be asked, what is suspicious.
+    """Inspect a store: how each group moves, what can be asked, and what looks wrong.
 
     Args:
         store: The store's directory, as 'goalsets data import' writes it.

@@ -1,4 +1,4 @@
-"""`goalsets distance`: what runs predict along a successful rollout, or a recorded episode."""
+"""`goalsets distance`: the distances that runs predict along a rollout or a recorded episode."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ def distance(
 ) -> None:
     """Draw the distances that runs predict along one successful rollout of the official task.
 
-    Give a HER-Full, a HER-Task and a GS-HER run to draw the paper's figure. The picture comes with
-    its numbers, as a CSV file beside it, and each run keeps what it predicted in its
-    evaluations.jsonl, for 'goalsets report'. GCDL's distances are steps; those of GCIVL and GCIQL
-    are steps that their values stand for.
+    Give a HER-Full, a HER-Task and a GS-HER run to draw the paper's figure. The numbers are
+    written as a CSV file beside the picture. Each run also records its predictions in its
+    evaluations.jsonl, for 'goalsets report'. GCDL predicts steps. The values of GCIVL and GCIQL are
+    converted to steps.
 
     Runs on logs of your own have no simulator: their distances are drawn along a held-out episode,
-    to its own end. With --episode, so are those of other runs.
+    with its last state as the goal. With --episode, any run is drawn this way.
 
     Args:
-        runs: Run directories of one task; the rollout is of the first that solves it.
-        query: Further queries for runs that hear one, such as --query all "block0_pos & eff_pos".
-        task_id: The official task of the rollout, from 1 on; any that succeeds unless given.
+        runs: Run directories of one task; the rollout is by the first run that solves it.
+        query: More queries for runs that take one, such as --query all "block0_pos & eff_pos".
+        task_id: The official task of the rollout, from 1 on; by default any that succeeds.
         attempts: Episodes to try with each run until one succeeds.
-        episode: Look along this held-out episode, from 0 on, and not along a rollout; 0 for runs
-            without a simulator.
+        episode: Use this held-out episode, from 0 on, instead of a rollout. Runs without a
+            simulator use 0 by default.
         data: The store of that episode; by default the one that the first run was trained on.
         output: The picture.
     """
@@ -82,7 +82,7 @@ def distance(
     output.parent.mkdir(parents=True, exist_ok=True)
     draw_curves(curves, rollout, str(opened[0].distance_unit), output)
     write_curves(curves, output.with_suffix(".csv"))
-    # A report lays the rollouts of a task together; a recorded episode is none.
+    # Reports compare rollouts of a task; a recorded episode is not a rollout.
     for reason in [] if recorded else record_curves(curves, rollout):
         print(f"note: not recorded: {reason}")
     print(f"picture: {output}, numbers: {output.with_suffix('.csv')}")
@@ -96,15 +96,15 @@ def _recorded(runs: Sequence[Run], task_id: int | None, episode: int, data: Path
 
     if task_id is not None:
         raise GoalsetsError(
-            "a recorded episode is of no official task: leave out --task-id, and choose an episode "
-            "with --episode."
+            "a recorded episode belongs to no official task: leave out --task-id, and choose an "
+            "episode with --episode."
         )
     layout = runs[0].frame.layout
     for run in runs:
         if run.frame.layout != layout:
             raise GoalsetsError(
-                f"the layout of {run.path} is another than that of {runs[0].path}: their distances "
-                "cannot be compared along one episode."
+                f"{run.path} and {runs[0].path} have different layouts, so their distances cannot "
+                "be compared along one episode. Draw them one by one."
             )
     store = run_store(runs[0], data)
     if store.trajectories.observations.shape[1] != layout.dim:

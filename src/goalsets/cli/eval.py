@@ -1,4 +1,4 @@
-"""`goalsets eval`: the official tasks, with intervals."""
+"""`goalsets eval`: success on the official goals, with intervals."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def eval_(
     Args:
         run: A run directory.
         step: A step whose weights were kept; the latest checkpoint unless given.
-        last: Evaluate the last so many steps whose weights were kept, and report their mean, as
-            the paper does with 3. Those that are recorded already are not run again.
+        last: Evaluate this many of the last kept weights, and report their mean; the paper uses 3.
+            Evaluations that are recorded already are not run again.
         episodes: Episodes for each goal.
-        plan: Ask chains of questions, one part of a goal after another, by what the data shows can
-            be done. The record says so, and is kept apart from those of whole questions.
-        data: With --plan: the store that the planner is learned from where the run has none; by
-            default the one in $GOALSETS_DATA or ~/.goalsets/data under the task's name.
+        plan: Ask a chain of questions, one part of the goal after another, that the planner finds
+            in the data. These records are marked, and not mixed with those of whole questions.
+        data: With --plan, if the run has no planner yet: the store to learn it from; by default
+            the one in $GOALSETS_DATA or ~/.goalsets/data under the task's name.
         workers: Processes; by default one for each processor.
     """
     from goalsets.core import GoalsetsError
@@ -64,12 +64,12 @@ def eval_(
 
 
 def prepare_plans(runs: Sequence[Run], plan: bool, data: Path | None) -> None:
-    """Have the planners of runs ready, before anything runs for minutes."""
+    """Load or learn the planners of runs, before anything runs for minutes."""
     from goalsets.cli.printing import say_aside
     from goalsets.core import GoalsetsError
 
     if data is not None and not plan:
-        raise GoalsetsError("--data is for the planner: give it with --plan.")
+        raise GoalsetsError("--data is for the planner: add --plan, or leave out --data.")
     for run in runs if plan else ():
         run.planner(data, say=say_aside)
 

@@ -20,12 +20,13 @@ def export(
 ) -> None:
     """Write a run's policy as one file that needs no torch.
 
-    Observation, goal and query go in; the action comes out, and the distance where the learner has
-    one. Standardising, the fill where a query does not look, and the clamp are inside, and so are
-    the layout and a model card. Before the file is written, the export is asked 10,000 random
-    questions: an answer that differs from the policy's by more than 1e-5 of its range is an error,
-    and there is no file. goalsets.runtime.load(FILE) runs it with numpy and onnxruntime. The
-    planner of a run that has one is written beside it, as policy.planner.safetensors, for
+    The exported graph takes an observation, a goal and a query. It returns the action, and the
+    distance if the learner has one. It includes standardisation, the fill of the goal coordinates
+    that a query leaves out, and the clamp of actions. The file also holds the layout and a model
+    card. Before the file is written, 10,000 random questions compare the export with the policy: if
+    an answer differs by more than 1e-5 of its range, the export fails and writes no file.
+    goalsets.runtime.load(FILE) runs it with numpy and onnxruntime. If the run has a planner, it is
+    written beside the file as policy.planner.safetensors, for
     goalsets.runtime.load(FILE).planning().
 
     Args:
@@ -33,9 +34,9 @@ def export(
         to: The format.
         output: The file; by default policy.onnx in the run directory.
         step: A step whose weights were kept; the latest checkpoint unless given.
-        plan: Export a planner even if the run has none yet: it is learned from the data, which
+        plan: Also export a planner. If the run has none yet, it is learned from the data, which
             takes a few seconds.
-        data: With --plan: the store that it is learned from; by default the one in $GOALSETS_DATA
+        data: With --plan: the store to learn the planner from; by default the one in $GOALSETS_DATA
             or ~/.goalsets/data under the task's name.
     """
     from goalsets.cli.printing import say_aside
@@ -47,7 +48,7 @@ def export(
     place = output or run / f"policy.{to}"
 
     if data is not None and not plan:
-        raise GoalsetsError("--data is for the planner: give it with --plan.")
+        raise GoalsetsError("--data is for the planner: add --plan, or leave out --data.")
     opened = Run.open(run)
     wanted = plan or (opened.path / PLANNER).exists()
     planner = opened.planner(data, say=say_aside) if wanted else None

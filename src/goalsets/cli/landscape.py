@@ -1,4 +1,4 @@
-"""`goalsets landscape`: what runs predict over a plane of states, kept for reports."""
+"""`goalsets landscape`: record the distances that runs predict over a plane of states."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import tyro
 
 
 def landscape(runs: Annotated[tuple[Path, ...], tyro.conf.Positional]) -> None:
-    """Keep the value landscapes of runs, so that reports can draw them without the weights.
+    """Record the value landscapes of runs, so that reports can draw them without the weights.
 
-    For tasks whose states can be laid out in a plane, and for learners with a value: the distance
-    to one official goal that the last weights predict over the plane, under each of a few queries.
-    It is kept in the run directory, some tens of kilobytes. 'goalsets report' draws it; of runs
-    that have their weights it draws it anyway.
+    A value landscape is the distance to one official goal, predicted over a plane of states, for
+    each of a few queries. It needs a task with such a plane and a learner with a value. It is
+    written into the run directory and takes some tens of kilobytes. 'goalsets report' draws it. If
+    a run still has its weights, the report does not need this command.
 
     Args:
         runs: Run directories.
@@ -28,8 +28,8 @@ def landscape(runs: Annotated[tuple[Path, ...], tyro.conf.Positional]) -> None:
     for run in [Run.open(path) for path in runs]:
         if run.shipped:
             raise GoalsetsError(
-                f"{run.path.name!r} comes with goalsets and keeps no new files: copy it to a place "
-                "of yours."
+                f"{run.path.name!r} comes with goalsets and is read-only: copy it to a directory "
+                "of your own, and name the copy."
             )
         found = keep_landscape(run)
         print(f"{run.path / LANDSCAPE}: {', '.join(found.queries)}, after step {found.step:,}")

@@ -1,4 +1,4 @@
-"""`goalsets --help`: the commands in a line each, by what people want to do."""
+"""`goalsets --help`: one line for each command, grouped by what people want to do."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "Train": ("train", "sweep"),
     "Ask a trained policy": ("ask", "plan"),
     "Measure and compare": ("check", "eval", "suite", "distance", "landscape", "report"),
-    "Put to use": ("export", "serve"),
+    "Deploy": ("export", "serve"),
 }
 """Each command under one heading."""
 
 _OPTIONS = {
-    "-h, --help": "Show this list, or after a command all that it takes.",
+    "-h, --help": "Show this list; after a command, show its options.",
     "--version": "Show the version.",
 }
 
@@ -48,5 +48,5 @@ def _section(heading: str, entries: Mapping[str, str]) -> str:
 
 
 def _summary(verb: Callable[..., Any]) -> str:
-    """The first paragraph of its docstring."""
+    """The first paragraph of the command's docstring."""
     return " ".join((inspect.getdoc(verb) or "").partition("\n\n")[0].split())

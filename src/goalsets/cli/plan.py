@@ -21,13 +21,14 @@ def plan(  # noqa: PLR0913, PLR0917 - the flags of a command
     again: bool = False,
     prices: Literal["data", "policy"] = "data",
 ) -> None:
-    """Print the chain of questions that leads to a goal, and run nothing.
+    """Print the chain of questions that leads to a goal, without running it.
 
-    A planner knows what moves in the data, by how many steps, and what else held while it did. It
-    finds a chain of questions, each about a part, that leads from a start to a goal: what is in the
-    way is put aside first. Where there is none, it says which move the data does not show. Ask it
-    with 'goalsets ask RUN --plan'. The first time, the planner is learned from the data, which
-    takes a few seconds, and is kept in the run directory.
+    A planner learns from the data which parts of the state move, how many steps a move takes, and
+    what else must hold during the move. It then finds a chain of questions, each about one part,
+    that leads from a start to a goal. Objects in the way are put aside first. If there is no chain,
+    it says which move the data does not show. 'goalsets ask RUN --plan' runs the chain. The first
+    time, the planner is learned from the data, which takes a few seconds, and is kept in the run
+    directory.
 
     Args:
         run: A run directory, or demo, the model that comes with goalsets.
@@ -35,12 +36,12 @@ def plan(  # noqa: PLR0913, PLR0917 - the flags of a command
         goal: The reference, as for 'goalsets ask': task, task:3, bank:17, a condition, or a file.
         set: Edits of the reference, such as block0_pos=0.4,0.1,0.02 or eff_pos.z=6cm.
         task_id: The official task that the episode starts from, counted from 1.
-        seed: Decides the start within it, and which state a condition finds.
+        seed: The seed of the start, and of the state that a condition finds.
         data: The store to learn from; by default the one in $GOALSETS_DATA or ~/.goalsets/data
             under the task's name.
-        again: Learn the planner anew, even if the run has one.
-        prices: What moves cost: the steps that they took in the data, or those that the policy's
-            own distance predicts; both totals are then printed.
+        again: Learn the planner again, even if the run has one.
+        prices: What a move costs: the steps that it took in the data, or the steps that the
+            policy's distance predicts. With policy, both totals are printed.
     """
     import time
 
@@ -62,4 +63,4 @@ def plan(  # noqa: PLR0913, PLR0917 - the flags of a command
     if distance is not None and found.found:
         usual = duration(planner.plan(posed.first, posed.goals).price, rate)
         print(f"           by the data's prices the cheapest chain takes about {usual}")
-    print(f"found in   {1000 * seconds:.0f} ms" if found.found else f"sought for {seconds:.1f} s")
+    print(f"found in   {1000 * seconds:.0f} ms" if found.found else f"searched   {seconds:.1f} s")

@@ -33,33 +33,33 @@ def play(  # noqa: PLR0913, PLR0917 - the flags of a command
 ) -> None:
     """Play with a policy in a browser: point at a goal, tick what matters, watch the robot.
 
-    The page shows the robot and, as a ghost, the goal. Choose a goal, or drag the ghost; tick what
-    of it counts; press Play. Goal and question may change while the robot moves. The page says how
-    far each requirement is from true, what the policy predicts, and what the data knows of the
-    question. With two runs of one task, both are asked the same, side by side.
+    The page shows the robot, and the goal as a ghost. Choose a goal, or drag the ghost. Tick what
+    matters, and press Play. You may change goal and question while the robot moves. The page shows
+    how far each requirement is from satisfied, what the policy predicts, and what the data shows
+    about the question. With two runs of one task, both are asked the same question, side by side.
 
-    A run on logs of your own has no simulator. Its page shows held-out episodes: move through one,
-    choose a goal and a question, and see at every step what the policy would have done beside what
-    was done, how far it believes to be, how the question stands, and what the data knows of it.
-    --model draws the robot.
+    A run on logs of your own has no simulator. Its page shows held-out episodes. Move through one,
+    choose a goal and a question, and see at every step the policy's action beside the recorded one,
+    the distance that the policy predicts, and which requirements hold. --model draws the robot.
 
-    The server listens on this machine only, unless told otherwise; on any other address the page
-    needs a token, which is part of the address that is printed, or $GOALSETS_TOKEN. It needs no
-    screen, no GPU, no internet.
+    By default the server listens on this machine only. On any other address the page needs a token;
+    it is part of the address that is printed, or you set it in $GOALSETS_TOKEN. The server needs no
+    screen, no GPU and no internet.
 
     Args:
         runs: A run directory, or demo, the model that comes with goalsets; two to compare.
-        host: The address to listen on. 0.0.0.0 lets other machines in that know the token.
+        host: The address to listen on. With 0.0.0.0, other machines that have the token may
+            connect.
         port: The port; 0 takes any that is free.
-        sessions: Browser tabs that may play at a time, each with a world of its own.
+        sessions: How many browser tabs may play at a time. Each has its own simulator.
         step: A step whose weights were kept; the latest checkpoint unless given.
-        data: The store that tells whether the data supports a question, and whose held-out episodes
-            are shown where there is no simulator; by default the one that the run was trained on,
-            or the one in $GOALSETS_DATA or ~/.goalsets/data under the task's name.
-        logs: Show held-out episodes although the task has a simulator.
-        model: The robot of the logs, to be drawn: MJCF (.xml) or URDF. A group of the layout moves
-            the joint that has its name: shoulder_pan.pos moves shoulder_pan_joint.
-        joints: What moves which joint where names do not tell: pairs such as
+        data: The store to check questions against, and whose held-out episodes are shown if there
+            is no simulator; by default the one that the run was trained on, or the one in
+            $GOALSETS_DATA or ~/.goalsets/data under the task's name.
+        logs: Show held-out episodes even if the task has a simulator.
+        model: A model of the robot, to draw it in the logs: MJCF (.xml) or URDF. A group of the
+            layout moves the joint with the same name: shoulder_pan.pos moves shoulder_pan_joint.
+        joints: Which group moves which joint, if the names differ: pairs such as
             shoulder=shoulder_pan_joint,arm.1=elbow_joint, or a YAML or JSON file of them.
     """
     # MuJoCo chooses how to draw when it is imported; films need it, the page does not.
@@ -82,11 +82,12 @@ def play(  # noqa: PLR0913, PLR0917 - the flags of a command
             )
         venue = _simulators(runs, step, data)
     token = os.environ.get(TOKEN_VARIABLE) or None
-    playground = Playground(venue, host=host, port=port, sessions=sessions, token=token)
-    print(f"open {playground.url} in a browser; Ctrl-C ends it", flush=True)
+    # Before the address is printed: whoever reads it may send a signal at once.
     over = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: over.set())
+    playground = Playground(venue, host=host, port=port, sessions=sessions, token=token)
+    print(f"open {playground.url} in a browser; Ctrl-C ends it", flush=True)
     over.wait()
     playground.close()
     print("the playground has ended", flush=True)

@@ -1,4 +1,4 @@
-"""Questions as people type them: the goal set, where an episode starts, and the data."""
+"""Turn a question as people type it into a goal set, a start of an episode, and data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Posed:
-    """A question, and where it is asked."""
+    """A question, and the start of the episode in which it is asked."""
 
     run: Run
     goals: GoalSet
@@ -25,7 +25,7 @@ class Posed:
     first: Any
     """The observation `[D]` that the episode starts from."""
     store: Store | None
-    """The data that was named, or the task's own if it is there."""
+    """The store that was named, or that of the task if it exists."""
 
 
 def pose(
@@ -39,7 +39,7 @@ def pose(
     *,
     render: bool = False,
 ) -> Posed:
-    """Find what a question is about, and say so."""
+    """Find the goal set, the start and the data of a question, and print the first two."""
     from goalsets.collect.find import find_store_if_any
     from goalsets.core import GoalSet, Query
     from goalsets.envs.tasks import TASKS
@@ -71,7 +71,7 @@ def pose(
 
 
 def _bank(store: Store | None, run: Run) -> Any:  # noqa: ANN401 - an array
-    """Held-out states: those that come with a model, or the validation split."""
+    """Held-out states: those shipped with a model, or the validation split."""
     from goalsets.cli.printing import find_store
 
     shipped = run.bank()
@@ -90,7 +90,7 @@ def _check_start(task: Task, number: int) -> None:
 
 
 def run_store(run: Run, data: Path | None) -> Store:
-    """The store that was named, the one that a run was trained on by its path, or its task's."""
+    """The store that was named, or else the one that the run was trained on."""
     from goalsets.cli.printing import find_store
     from goalsets.data.store import INDEX, Store
     from goalsets.envs.tasks import TASKS
@@ -104,9 +104,9 @@ def run_store(run: Run, data: Path | None) -> Store:
 def named_goal(
     run: Run, store: Store, goal: str | None, edits: Sequence[str], seed: int
 ) -> Floats | None:
-    """A goal as people name it, from data alone where that is possible; None where none was named.
+    """The goal that was named, with its edits; None if nothing was named.
 
-    An environment is opened only for official goals. Edits without a goal are of bank:0.
+    An environment is opened only for official goals. Edits without a goal apply to bank:0.
     """
     from goalsets.envs.tasks import TASKS
     from goalsets.evaluate.goals import GoalError, GoalFinder, edit_goal
@@ -118,8 +118,8 @@ def named_goal(
     def official(number: int) -> Floats:
         if not has_world:
             raise GoalError(
-                f"{run.config.task} has no environment, so it has no official goal: name all "
-                "coordinates, or take a state of the data with bank:17."
+                f"{run.config.task} has no environment, so it has no official goal. Take a state "
+                "of the data, such as bank:17, or a JSON file with all coordinates."
             )
         world = TASKS[run.config.task].open()
         try:

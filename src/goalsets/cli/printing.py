@@ -1,4 +1,4 @@
-"""What commands print alike: tables that are plain and narrow, and what they had to make."""
+"""What several commands print: plain tables, plans, and notes on standard error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; only the last column may wrap, if the terminal is wide enough for the rest."""
+    """Print a table; only the last column wraps."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -28,7 +28,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def print_plan(plan: Plan, rate: float | None = None) -> None:
-    """Print a plan in words, a step a line; in seconds, too, where the rate is known."""
+    """Print a plan in words, one line for each step; also in seconds if the rate is known."""
     first, *rest = plan.explain(rate).split("\n")
     print(f"plan       {first}")
     for line in rest:
@@ -36,12 +36,12 @@ def print_plan(plan: Plan, rate: float | None = None) -> None:
 
 
 def say_aside(text: str) -> None:
-    """Say what is being done, aside from what a command prints."""
+    """Print a note on standard error, so that standard output holds only results."""
     print(text, file=sys.stderr, flush=True)
 
 
 def find_store(task: str, data: Path | None, *, make: bool = False) -> Store:
-    """Open the store that was named, or the task's own, and say what had to be made for it."""
+    """Open the store that was named, or that of the task; say if data had to be generated."""
     from goalsets.collect.find import find_store as find
 
     return find(task, data, make=make, say=say_aside)

@@ -1,4 +1,4 @@
-"""`goalsets query`: what a question means, before anybody acts on it."""
+"""`goalsets query`: explain what a query means."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def query(
     layout: Path | None = None,
     json: bool = False,
 ) -> None:
-    """Explain a query: which groups and coordinates it looks at, and how exactly.
+    """Explain a query: which groups and coordinates it requires, and with what tolerance.
 
     Args:
         text: The query. '&' joins requirements, '-' removes coordinates. A requirement is a group
-            ("eff_pos"), an alias ("cube_pose"), coordinates by index ("[19:22]"), "all" or "task",
-            and may carry a tolerance: "eff_pos:0.4" in observation units, "eff_pos:4cm",
-            "eff_yaw:20deg".
+            ("eff_pos"), an alias ("cube_pose"), coordinates by index ("[19:22]"), "all" or "task".
+            It may have a tolerance: "eff_pos:0.4" in observation units, or "eff_pos:4cm" and
+            "eff_yaw:20deg" in physical units.
         task: The task whose layout names the groups; 'goalsets tasks' lists them.
         layout: A layout file (YAML or JSON) in place of a task.
         json: Print JSON for programs instead of a table for people.
@@ -83,7 +83,7 @@ def _row(term: Term) -> tuple[str, ...]:
 
 
 def _physical(term: Term) -> str:
-    """The tolerance as people think of it; empty where there is no unit."""
+    """The tolerance in physical units; empty if the group has no unit."""
     if term.tolerance is None:
         return ""
     return "equal" if term.group.metric == "exact" else term.group.say(term.tolerance)

@@ -1,4 +1,4 @@
-"""`goalsets quickstart`: a robot arm answers three questions, then a chain of them, in minutes."""
+"""`goalsets quickstart`: ask, train, ask again, and swap two cubes, in minutes."""
 
 from __future__ import annotations
 
@@ -18,26 +18,28 @@ if TYPE_CHECKING:
     from goalsets.runs.run import Run
 
 Floats = NDArray[np.float32]
+Picture = tuple[Path, str]
+"""Where it is, and what it shows."""
 
 TASK = "cube-single-noisy-v0"
 EPISODES, STEPS = 100, 3_000
 ASKED, ASKED_FIRST = 10, 5
 """Episodes for each question, to the new policy and to the shipped one."""
 SWAPPER, SWAP = "two-cubes", 4
-"""The shipped model for two cubes, and the official goal in which they change places."""
+"""The shipped model for two cubes, and the number of the official goal that swaps them."""
 SWAPS = 4
-"""Episodes of it, at once and by a chain."""
+"""Episodes of the swap, asked at once and again by a chain."""
 _PICTURES = 4
 
 
 def quickstart(output: Path = Path("runs/quickstart")) -> None:
     """Ask a shipped policy three questions, train one from scratch, then swap two cubes by a chain.
 
-    First the shipped model answers. Then scripted, noisy play with a real MuJoCo robot arm is
-    collected, GCBC with goal-set relabeling is trained on it, and asked for the cube here, the
-    cube up in the air, and the hand there: three questions, one policy. Last, a shipped model for
-    two cubes swaps them by asking itself a chain of questions. A few minutes on two cores; if you
-    stop it, the same command continues.
+    First, a model that comes with goalsets answers three questions. Then a scripted robot arm in
+    MuJoCo collects noisy play, GCBC with goal-set relabeling is trained on it, and the new policy
+    answers the same questions: the cube here, the cube up in the air, the hand there. Last, a
+    model that comes with goalsets swaps two cubes by a chain of questions. All this takes a few
+    minutes on two cores. If you stop it, the same command continues.
 
     Args:
         output: Where to put the data, the run and the pictures.
@@ -50,29 +52,40 @@ def quickstart(output: Path = Path("runs/quickstart")) -> None:
         check_installed(library, "the quickstart", "train,sim")
     console = Console(stderr=True)
     start = time.perf_counter()
-    print("First, a policy that comes with goalsets, for a simulated robot arm. Three questions:")
+    print("A few minutes on two cores. If you stop it, the same command continues.")
+    print()
+    print("1. A policy that comes with goalsets moves a simulated robot arm. Three questions:")
     _ask_demo(console)
-    print("Now one of your own, from nothing.")
-    print(f"1. A scripted robot arm plays with a cube: {EPISODES} episodes, with no goal in mind.")
+    print()
+    print("2. Now a policy of your own, from nothing. A scripted arm plays with a cube:")
+    print(f"   {EPISODES} episodes, without a goal.")
     store = _collect(output / "data", console)
     transitions = store.train.num_transitions
-    print(f"   {transitions:,} transitions of {store.trajectories.observations.shape[1]} numbers.")
-    print("2. One policy learns from them. Each state that was reached becomes a goal, and each")
-    print("   time a random query says which of its coordinates matter.")
+    numbers = store.trajectories.observations.shape[1]
+    print(f"   {transitions:,} transitions; a state has {numbers} numbers.")
+    print("   One policy learns from them. A state that was reached becomes the goal, and a")
+    print("   random query says which of its coordinates matter.")
     run = _train(store, output / "run", console)
-    print("3. Three questions to the same policy.")
+    print("   The same three questions to your policy:")
     questions = _questions(np.asarray(store.validation.observations), ASKED)
     _ask(run.path, questions, console)
-    _draw(run, questions, output / "answers.png")
-    print("4. Two cubes shall change places. No single motion does that. The shipped model for two")
-    print("   cubes is asked for both places at once, and then by a chain of questions.")
-    _swap(output / "swap.jpg", console)
+    pictures = [_draw(run, questions, output / "answers.png")]
+    print()
+    print("3. Two cubes shall change places: one must first go aside. The shipped model for two")
+    print("   cubes is asked for both places at once, and then by a chain of questions:")
+    pictures.append(_swap(output / "swap.jpg", console))
     print()
     minutes = (time.perf_counter() - start) / 60
-    print(f"That took {minutes:.1f} minutes. Your policy is in {run.path}. Three things to try:")
-    print("  goalsets play                     point at a goal in a browser, tick what matters")
-    print(f'  goalsets ask {run.path} --query "cube_pos & eff_yaw:20deg"')
-    print(f"  goalsets ask {SWAPPER} --task-id 5 --plan   stack two cubes, with a film")
+    print(f"That took {minutes:.1f} minutes. Your policy is in {run.path}. Pictures:")
+    for path, content in filter(None, pictures):
+        print(f"  {path!s:32}  {content}")
+    print("Three things to try:")
+    for command, content in (
+        ("goalsets play", "point at a goal in a browser, and tick what matters"),
+        (f'goalsets ask {run.path} --query "cube_pos & eff_yaw:20deg"', "ask your policy, filmed"),
+        (f"goalsets ask {SWAPPER} --task-id 5 --plan", "stack two cubes by a chain, filmed"),
+    ):
+        print(f"  {command}\n      {content}")
 
 
 def _ask_demo(console: Console) -> None:
@@ -131,7 +144,7 @@ def _ask(run: Path, questions: dict[str, list[EpisodeSpec]], console: Console) -
 
 
 def _questions(states: Floats, count: int) -> dict[str, list[EpisodeSpec]]:
-    """So many episodes of each question; references are held-out states `[N, D]`."""
+    """`count` episodes of each question; goals are drawn from the held-out states `[N, D]`."""
     from goalsets.envs.tasks import TASKS
     from goalsets.evaluate.official import official_specs
     from goalsets.evaluate.rollout import EpisodeSpec
@@ -154,8 +167,8 @@ def _questions(states: Floats, count: int) -> dict[str, list[EpisodeSpec]]:
     }
 
 
-def _swap(picture: Path, console: Console) -> None:
-    """Ask for a swap at once and by a chain, say the chain, and draw an episode."""
+def _swap(picture: Path, console: Console) -> Picture | None:
+    """Ask for a swap at once and by a chain, print the chain, and draw an episode."""
     from goalsets.evaluate.camera import CameraError
     from goalsets.evaluate.rollout import EpisodeSpec, roll_out
     from goalsets.evaluate.strip import draw_strip
@@ -170,14 +183,15 @@ def _swap(picture: Path, console: Console) -> None:
         strip = draw_strip(run, SWAP, specs[0].seed)
     except CameraError as error:
         print(f"   no picture: {error}")
-        return
+        return None
+    print("   The questions of the first episode:")
     for number, step in enumerate(strip.asked, start=1):
-        print(f"   {number}. {step.text}")
+        print(f"     {number}. {step.text}")
     strip.image.save(picture, quality=88)
-    print(f"   {picture}: how each of these questions ended.")
+    return picture, "the swap: how each question of the chain ended"
 
 
-def _draw(run: Run, questions: dict[str, list[EpisodeSpec]], path: Path) -> None:
+def _draw(run: Run, questions: dict[str, list[EpisodeSpec]], path: Path) -> Picture | None:
     """One episode of each question, as a row of pictures with the goal in the corner."""
     os.environ.setdefault("MUJOCO_GL", "egl")  # no display is needed
     import matplotlib.pyplot as plt
@@ -198,7 +212,7 @@ def _draw(run: Run, questions: dict[str, list[EpisodeSpec]], path: Path) -> None
             camera = Camera(world, goals.reference, goals.query, frames=20)
         except CameraError as error:
             print(f"   no picture: {error}")
-            return
+            return None
         answer = ask(camera, policy, goals, task=TASK, task_id=spec.task_id, seed=spec.seed)
         camera.take(f"step {answer.steps}: {'reached' if answer.success else 'not reached'}")
         shown = np.linspace(0, len(camera.pictures) - 1, _PICTURES).round().astype(int)
@@ -209,4 +223,4 @@ def _draw(run: Run, questions: dict[str, list[EpisodeSpec]], path: Path) -> None
     figure.tight_layout()
     figure.savefig(path, dpi=110)
     plt.close(figure)
-    print(f"   {path}: an episode of each, with the goal in the corner.")
+    return path, "your policy: an episode of each question, with its goal in the corner"

@@ -21,20 +21,20 @@ def report(
 ) -> None:
     """Write the paper's tables and figures from your own runs, beside the published numbers.
 
-    Reads run directories and nothing else: a run that was evaluated ('goalsets eval'), asked a
-    suite ('goalsets suite run') or looked along a rollout ('goalsets distance') has it in its
-    records. Writes one HTML page, Markdown, tables as CSV and LaTeX, and figures as PNG, SVG and
-    PDF. What is missing is shown as missing; what cannot be read is named, with the reason.
+    The report reads only the records in run directories. 'goalsets eval', 'goalsets suite run' and
+    'goalsets distance' write them. It writes one HTML page, Markdown, tables as CSV and LaTeX, and
+    figures as PNG, SVG and PDF. A cell without runs says "missing". A run that cannot be read is
+    listed with the reason.
 
     Args:
         runs: Run directories, or directories that contain them at any depth, such as runs.
-        output: The directory for the report; what an earlier report left there is replaced.
-        title: What stands above it.
-        last: How many of a run's last official evaluations its score is the mean of, at the most;
+        output: The directory for the report; the files of an earlier report are replaced.
+        title: The title of the report.
+        last: The score of a run is the mean of at most this many of its last official evaluations;
             3 as in the paper.
-        since: Evaluations count from this share of the training on: the paper's three are at 80,
-            90 and 100 percent. 0 takes the last ones, wherever they are.
-        scheme: The GS-HER scheme of the figures that show one; by default gs-blockwise, or the
+        since: Count evaluations only after this share of the training. The paper's three are at 80,
+            90 and 100 percent. With 0 the last evaluations count, wherever they are.
+        scheme: The GS-HER scheme in figures that show only one; by default gs-blockwise, or the
             first that has runs.
         skip: Slow parts to leave out: pictures (rendered tasks), landscapes (values from weights).
     """

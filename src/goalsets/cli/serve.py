@@ -1,4 +1,4 @@
-"""`goalsets serve`: policies for robots to ask, over HTTP and WebSocket."""
+"""`goalsets serve`: serve policies to robots over HTTP and WebSocket."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ def serve(
     step: OptionalSize = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen
 ) -> None:
-    """Serve trained policies: POST /v1/act, /v1/check and /v1/plan, and a WebSocket for loops.
+    """Serve trained policies over HTTP (/v1/act, /v1/check, /v1/plan) and WebSocket.
 
-    The server listens on this machine only, unless told otherwise; on any other address it needs a
-    token. GET /v1/models tells what is served, /docs describes the requests, /metrics is for
-    Prometheus. SIGTERM and Ctrl-C let open sessions come to their end; a second one does not. From
-    Python, use goalsets.serve.client.Client.
+    By default the server listens on this machine only; on any other address it needs a token.
+    GET /v1/models lists the models, /docs describes the requests, /metrics is for Prometheus.
+    After SIGTERM or Ctrl-C, open sessions may finish; a second one ends them at once. From Python,
+    use goalsets.serve.client.Client.
 
     Args:
-        runs: Run directories, each as RUN or NAME=RUN; a RUN alone goes by its last part.
-        host: The address to listen on. 0.0.0.0 lets other machines in, and needs a token.
+        runs: Run directories, each as RUN or NAME=RUN; without a NAME, the name is the last part of
+            the path.
+        host: The address to listen on. With 0.0.0.0, other machines may connect; that needs a
+            token.
         port: The port; 0 takes any that is free.
         token_file: A file with the token that clients must send; $GOALSETS_TOKEN unless given.
-            A token is never an argument, because every user of a machine can read those.
+            The token cannot be an argument, because every user of a machine can read arguments.
         step: A step whose weights were kept; the latest checkpoint unless given.
-        limits: How much of everything there may be.
+        limits: Upper bounds on clients, sessions and requests.
     """
     from goalsets.core.extras import needed_by
 
@@ -45,7 +47,7 @@ def serve(
     from goalsets.serve.guard import Guard
     from goalsets.serve.models import open_models
 
-    # What can be refused is refused before anything is loaded.
+    # Check the token and the address before loading models, which takes seconds.
     guard = Guard(host, _token(token_file))
     with bind(host, port) as listening:
         models = open_models(runs, step)

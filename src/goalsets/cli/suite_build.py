@@ -1,4 +1,4 @@
-"""`goalsets suite build`: draw the references of a suite, once."""
+"""`goalsets suite build`: draw the goals of a suite once, for all runs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ def build(
     episodes: OptionalCount = None,
     seed: Size = 0,
 ) -> None:
-    """Build a suite: many predicates of one task, on episodes that every run will be given.
+    """Build a suite: many questions about one task, on the same episodes for every run.
 
-    References come from the validation split only, and lie away from where an episode starts. The
-    file holds every episode with its full reference state, and a digest.
+    A suite consists of predicates: a predicate is a question with its goals. Goals are drawn from
+    the validation split only, away from the start of the episode. The file holds every episode with
+    its full reference state, and a digest.
 
     Args:
         task: A task, such as cube-single-noisy-v0.
@@ -34,9 +35,9 @@ def build(
             name.
         description: A YAML file that declares predicates of your own; by default the one that
             goalsets ships for the task.
-        episodes: Episodes of each predicate from each official start; by default what the
-            description says, 20 in those that are shipped.
-        seed: Decides which references are drawn.
+        episodes: Episodes of each predicate from each official start; by default as the description
+            says. The shipped descriptions say 20.
+        seed: The seed of the draws of goals.
     """
     from goalsets.cli.printing import find_store
     from goalsets.core import GoalsetsError

@@ -1,4 +1,4 @@
-"""`goalsets suite run`: one checkpoint, many questions; any number of runs side by side."""
+"""`goalsets suite run`: ask runs the questions of a suite, and compare the runs."""
 
 from __future__ import annotations
 
@@ -27,23 +27,24 @@ def run(  # noqa: PLR0913, PLR0917 - the flags of a command
 ) -> None:
     """Ask runs every question of a suite, and compare them on the same episodes.
 
-    HER-Full is shown the full reference state and judged by the predicate; HER-Task is asked only
-    its own. Success counts at any step; the environment's reward does not count. The record, with
-    every episode, is appended to evaluations.jsonl in each run directory; episodes that are
-    recorded there already are not run again.
+    A predicate is a question with its goals. A HER-Full run gets the full reference state as its
+    goal, but is judged by the predicate. A HER-Task run is asked only the official query. An
+    episode succeeds if the predicate holds at any step; the environment's reward is ignored. The
+    record, with every episode, is appended to evaluations.jsonl in each run directory. Episodes
+    that are recorded there already are not run again.
 
     Args:
-        runs: Run directories; the others are compared with the first.
+        runs: Run directories; all others are compared with the first.
         suite: The file that 'goalsets suite build' wrote.
         step: A step whose weights were kept; the latest checkpoint unless given.
-        only: Predicates to ask; all of them unless given.
-        episodes: The first so many episodes from each official start, for a quick look.
+        only: Predicates to ask; by default all.
+        episodes: For a quick look: run only this many episodes from each official start.
         again: Run all episodes, even those that are recorded.
-        plan: Ask each run twice: whole questions, and chains of questions, one part of a goal after
-            another, by what the data shows can be done. Chains have a column of their own, and
-            records that are kept apart.
-        data: With --plan: the store that a planner is learned from where a run has none; by default
-            the one in $GOALSETS_DATA or ~/.goalsets/data under the task's name.
+        plan: Ask each run twice: the whole question, and a chain of questions, one part of the goal
+            after another, that the planner finds in the data. Chains have their own column and
+            their own records.
+        data: With --plan, if a run has no planner yet: the store to learn it from; by default the
+            one in $GOALSETS_DATA or ~/.goalsets/data under the task's name.
         workers: Processes; by default one for each processor.
     """
     from goalsets.cli.bars import EpisodeBar
@@ -130,6 +131,8 @@ def _print_comparisons(letters: Sequence[str], records: Sequence[dict[str, Any]]
         for letter, record in zip(letters[1:], records[1:], strict=True)
         for c in compare_records(records[0], record)
     ]
-    print("Paired, episode by episode: the difference in points with its 95 % bootstrap interval,")
-    print("episodes that only one of the two solved, and McNemar's exact p.")
+    print(
+        "Paired by episode: the difference in percentage points with its 95 % bootstrap interval,"
+    )
+    print("the episodes that only one of the two solved, and McNemar's exact p.")
     print_table(("predicate", "runs", "difference", "interval", "only one", "p"), rows)

@@ -1,4 +1,4 @@
-"""`goalsets sweep`: many runs, none repeated and none lost."""
+"""`goalsets sweep`: train and evaluate a grid of runs."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ def sweep(  # noqa: PLR0913, PLR0917 - the flags of a command
     data_in: Literal["auto", "memory", "disk"] = "auto",
     dry_run: bool = False,
 ) -> None:
-    """Run a grid of trainings with their evaluations, here or on a Ray cluster.
+    """Train and evaluate a grid of runs, on this machine or on a Ray cluster.
 
-    A run's name follows from its configuration, and all state is in the sweep's directory: the
-    same command continues a sweep that was stopped or killed, and a sweep that has grown adds
-    only what is new. Ctrl-C stops with checkpoints. 'goalsets sweep status DIR' shows how it
-    stands. Without a name, the sweeps that goalsets ships are listed.
+    The configuration of a run determines its name, and all state is in the sweep's directory. So
+    the same command continues a sweep that was stopped or killed. If you extend a sweep, only the
+    new runs are trained. Ctrl-C saves checkpoints and stops. 'goalsets sweep status DIR' shows the
+    progress. Without a name, the command lists the sweeps that come with goalsets.
 
     Args:
-        sweep: A sweep that goalsets ships, such as cpu-smoke or paper-main, or a YAML file.
+        sweep: A sweep that comes with goalsets, such as cpu-smoke or paper-main, or a YAML file.
         output: The sweep's directory; by default sweeps/NAME.
-        engine: Processes of this machine, or tasks of a Ray cluster.
+        engine: local uses processes of this machine, ray uses tasks of a Ray cluster.
         threads: Threads of each run.
-        processes: Local: runs side by side; by default as many as there are processors for, or
-            with --device cuda one for each accelerator.
-        device: Where runs train. With cuda each has an accelerator to itself.
+        processes: Local: how many runs to train at a time; by default processors divided by
+            threads, or with --device cuda one for each accelerator.
+        device: Where runs train. With cuda, each run has its own accelerator.
         address: Ray: the cluster, such as auto; by default one is started on this machine.
-        storage: Ray: whether the nodes see the sweep's directory, or their runs are collected back
-            into it; by default each node looks.
-        only: Only runs whose name fits a pattern, such as "*gciql*".
-        retry_failed: Also try runs again that failed.
+        storage: Ray: whether the nodes share the sweep's directory, or their runs are copied back
+            into it; by default each node checks.
+        only: Only runs whose name matches a pattern, such as "*gciql*".
+        retry_failed: Also run those again that failed.
         seeds_together: Train the seeds of a configuration in one process, with stacked parameters.
-        data_in: Where the data of a run is: in memory, or left on disk; auto goes by what is free,
-            divided by the runs side by side.
-        dry_run: List the runs and how they stand, and start nothing.
+        data_in: Whether the data of a run is copied into memory or read from disk; auto decides by
+            the free memory, divided by the number of runs at a time.
+        dry_run: List the runs and their state, and start nothing.
     """
     from goalsets.cli.sweep_status import print_survey
     from goalsets.sweep import read_sweep, run_sweep, survey
@@ -101,12 +101,14 @@ def _engine(
         from goalsets.sweep.local import LocalEngine
 
         if address is not None or storage != "auto":
-            raise SweepError("--address and --storage are for --engine ray.")
+            raise SweepError("--address and --storage are only for --engine ray: add it.")
         return LocalEngine(threads, processes, device, say=say)
     from goalsets.sweep.ray import RayEngine
 
     if processes is not None:
-        raise SweepError("--processes is for --engine local; a cluster has its own size.")
+        raise SweepError(
+            "--processes is only for --engine local: leave it out, Ray uses the whole cluster."
+        )
     return RayEngine(address, threads=threads, device=device, storage=storage, say=say)
 
 
@@ -132,15 +134,15 @@ def _print_runs(sweep: Sweep, place: Path, only: tuple[str, ...]) -> None:
 
 
 def _close(summary: Summary, place: Path) -> None:
-    """Say what to do next, and leave with a code that scripts can read."""
+    """Say what to do next, and exit with a code that scripts can read."""
     if summary.complete:
         print(f"next: goalsets report {place}")
         return
     if summary.left:
-        print("stopped: the same command continues.", file=sys.stderr)
+        print("stopped: run the same command again to continue.", file=sys.stderr)
     if summary.failed:
         print(
-            f"{summary.failed} failed: each has its run.log; --retry-failed tries them again.",
+            f"{summary.failed} failed: see the run.log of each; --retry-failed runs them again.",
             file=sys.stderr,
         )
     raise SystemExit(130 if summary.left else 1)

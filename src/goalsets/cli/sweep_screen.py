@@ -1,4 +1,4 @@
-"""What people see while a sweep runs."""
+"""The progress of a sweep on a terminal."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from goalsets.sweep.drive import read_driver
 from goalsets.sweep.work import Ended
 
 _LOOK = 5.0
-"""Seconds between looks at the files for the time that is left."""
+"""Seconds between estimates of the remaining time, which read many files."""
 
 
 class SweepScreen(Screen):
-    """Shows how many runs have ended, and says how each did."""
+    """Shows how many runs have ended, and prints how each one ended."""
 
     def __init__(self, sweep: Sweep, directory: Path, only: Sequence[str] = ()) -> None:
         """Show nothing yet."""
@@ -34,15 +34,15 @@ class SweepScreen(Screen):
         self._looked = 0.0
 
     def begin(self, total: int, finished: int, failed: int) -> None:
-        """Show where we begin."""
+        """Show how many runs are done already."""
         self._total, self._ended = total, finished
         self._task = self._bar.add_task("", completed=finished, total=total, text="")
         if finished or failed:
-            also = f", {failed} failed before and are left alone" if failed else ""
+            also = f", {failed} failed before and are skipped" if failed else ""
             self.say(f"{finished} of {total} runs are done already{also}.")
 
     def ended(self, ended: Ended) -> None:
-        """Say how a run ended."""
+        """Print how a run ended."""
         self._ended += ended.outcome == "done"
         text = f"{ended.outcome:7} {ended.job.name}, {clock(ended.seconds)}"
         lines = [line for line in ended.reason.splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""`goalsets sweep status`: how a sweep stands, read from its files."""
+"""`goalsets sweep status`: the progress of a sweep, read from its files."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ def status(
     once: bool = False,
     interval: float = 2.0,
 ) -> None:
-    """Show how a sweep stands: done, running, waiting, failed with the reason, time left.
+    """Show the progress of a sweep: runs done, running, waiting and failed, and the time left.
 
-    On a terminal the table stays and follows the sweep until nothing runs or you press Ctrl-C.
-    Everything is read from files, so it works from any machine that sees them.
+    On a terminal the table is updated until nothing runs or you press Ctrl-C. It is read from
+    files, so the command works on any machine that can read them.
 
     Args:
         directory: The sweep's directory.
-        once: Print it once, also on a terminal.
-        interval: Seconds between looks.
+        once: Print the table once, even on a terminal.
+        interval: Seconds between updates.
     """
     from rich.console import Console
     from rich.live import Live
@@ -59,7 +59,7 @@ def print_survey(found: Survey, directory: Path) -> None:
 
 
 def render(found: Survey, directory: Path) -> RenderableType:
-    """The table, what runs, and what failed."""
+    """The table of counts, the runs that are running, and those that failed."""
     from rich.console import Group
 
     parts: list[RenderableType] = [_counts(found, directory)]

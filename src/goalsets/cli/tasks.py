@@ -1,4 +1,4 @@
-"""`goalsets tasks`: what there is to train on and to ask about."""
+"""`goalsets tasks`: list, show and check tasks."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 def tasks(name: Annotated[str, tyro.conf.Positional] = "all") -> None:
     """List the tasks: dimension, groups, steps of an episode, data, and the official question.
 
-    The data of a task is 'ready' to train on; or there is a file to 'import'; or 'goalsets data'
-    can 'collect' it here, or 'download' it as it imports.
-    'goalsets tasks show NAME' shows one task, and draws it with '--picture FILE'; 'goalsets tasks
-    check NAME' says whether it fits.
+    The column 'data' says whether the data is 'ready' to train on. If not, it names the next step:
+    'import' a file that exists, or 'download' it, both with 'goalsets data import'; or 'collect' it
+    with 'goalsets data collect'. 'goalsets tasks show NAME' shows one task, and draws it with
+    '--picture FILE'. 'goalsets tasks check NAME' tests whether a task is defined correctly.
 
     Args:
-        name: Show this task in place of the list.
+        name: Show this task instead of the list.
     """
     from goalsets.envs.tasks import TASKS
 
@@ -70,10 +70,10 @@ def show(name: Annotated[str, tyro.conf.Positional], picture: Path | None = None
 
 
 def check(name: Annotated[str, tyro.conf.Positional]) -> None:
-    """Check whether a task fits: say what is missing or wrong, and what it cannot do.
+    """Check that a task is defined correctly: print what is missing, wrong, or not supported.
 
-    It starts every official goal, rolls out random actions, and compares what the environment calls
-    success with the official question. That takes seconds.
+    The check starts an episode for every official goal, takes random actions, and compares the
+    environment's success with the official query. It takes seconds.
 
     Args:
         name: A task, such as cube-single-noisy-v0.
@@ -91,10 +91,10 @@ def check(name: Annotated[str, tyro.conf.Positional]) -> None:
 
 
 def data_at_hand(task: Task) -> str:
-    """Say in a word what to do about the data of a task: train can use it, or `goalsets data ...`.
+    """One word on the data of a task.
 
-    A store is `ready`, and so is a task whose data training makes in seconds. A file waits for its
-    `import`. Without either one can `collect`, or `download`, or there is `none`.
+    `ready`: there is a store, or training generates the data in seconds. `import`: there is a file
+    to import. `collect`, `download`: there is no file yet, but a way to get one. `none`: no way.
     """
     from goalsets.collect import can_collect
     from goalsets.collect.run import Collection
@@ -111,7 +111,7 @@ def data_at_hand(task: Task) -> str:
 
 
 def _shortened(task: Task) -> str:
-    """The official query; where it asks the same of many things, the first, the last, how many."""
+    """The official query; a long one is given by its first and last term and their number."""
     names = [term.name for term in task.query.terms]
     if len(names) <= 5:
         return str(task.layout.task)
@@ -136,7 +136,7 @@ def _show_layout(layout: StateLayout) -> None:
 
 
 def _show_objects(layout: StateLayout) -> None:
-    """What the table has no room for: which objects there are, and what is relative to what."""
+    """Print the objects, and which groups are relative to which."""
     from goalsets.core.objects import families
 
     for family in families(layout):

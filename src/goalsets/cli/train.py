@@ -1,4 +1,4 @@
-"""`goalsets train`: logs become a policy that answers questions."""
+"""`goalsets train`: train a policy from logs."""
 
 from __future__ import annotations
 
@@ -23,59 +23,61 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Overrides:
-    """Hyperparameters in place of the preset's."""
+    """Hyperparameters that replace those of the preset."""
 
     steps: OptionalCount = None
     """Gradient steps."""
     batch_size: OptionalCount = None
-    """Transitions in a step."""
+    """Transitions in a batch."""
     learning_rate: float | None = None
-    """AdamW's."""
+    """Learning rate of AdamW."""
     weight_decay: float | None = None
-    """AdamW's."""
+    """Weight decay of AdamW."""
     schedule: Literal["constant", "cosine"] | None = None
-    """Whether the learning rate stays, or falls along a cosine."""
+    """Whether the learning rate stays constant or decays along a cosine."""
     labels: Literal["predicate", "terms", "identity", "arrival"] | None = None
-    """What counts as being at a goal in relabeling."""
+    """The rule by which relabeling decides whether a state is at a goal."""
     direct: OptionalCount = None
-    """Steps within which an actor's goal must be arrived at, and not before."""
+    """Draw only goals that the data reaches within this many steps, and that do not hold yet."""
+    direct_robot: OptionalCount = None
+    """With --direct: the same, for questions about the robot alone."""
     linger: OptionalSize = None
-    """With --direct: steps after its arrival at which an actor is still asked for a goal."""
+    """With --direct: also draw goals for this many steps after the data reached them."""
     settled: OptionalSize = None
-    """With --direct: steps for which a goal about an object must have held when it is drawn."""
+    """With --direct: a goal about an object must have held for this many steps."""
     inputs: str | None = None
-    """What networks are shown of a question: plain (the paper's) or relational."""
+    """How the networks see a question: plain (as in the paper) or relational."""
     fill: Literal["learned", "zero", "random"] | None = None
-    """What stands where a query does not look."""
+    """What replaces the goal coordinates that a query leaves out."""
     clamp: Literal["environment", "standardised"] | None = None
     """The units in which the actor's actions are bounded."""
     action_low: tuple[float, ...] | None = None
-    """The smallest action, in the data's own units: one number for all components, or one for
-    each; by default what the environment or the store says."""
+    """The smallest action: one number, or one per component; by default from task or store."""
     action_high: tuple[float, ...] | None = None
-    """The largest."""
+    """The largest action, in the same form."""
+    action_switches: tuple[int, ...] | None = None
+    """Components of actions that are switches; policies answer only their two values in the data.
+    By default those of the store; without a number, none."""
     clip_apart: bool | None = None
-    """Whether each network's gradient is clipped by itself."""
+    """Whether the gradient of each network is clipped separately."""
     hidden: OptionalCount = None
     """Width of the networks' hidden layers."""
     precision: Literal["float32", "bfloat16"] | None = None
-    """What hidden layers are computed in while training; bfloat16 is faster where the processor
-    has instructions for it. Weights, and acting, stay in float32."""
+    """Number format of hidden layers in training; bfloat16 is faster on processors that have it."""
     horizon: OptionalCount = None
-    """How many steps ahead a state may be a goal; by default the task's, or for a store of your own
-    as many as its data takes to get anywhere, which is said."""
+    """How many steps ahead a goal may be; by default the task's, or estimated from your store."""
 
 
 @dataclass(frozen=True)
 class Looking:
-    """What is kept and looked at on the way."""
+    """What is evaluated, kept and logged during training."""
 
     evaluate: Literal["alongside", "afterwards", "never"] = "alongside"
-    """Run the official tasks while training goes on, when it is over, or not at all."""
+    """Evaluate on the official goals during training, after training, or never."""
     episodes: Size = 10
-    """Episodes of each official goal in an evaluation."""
+    """Episodes for each official goal in an evaluation."""
     keep_every: OptionalCount = None
-    """Steps between weights that are kept and evaluated; by default a quarter of all."""
+    """Steps between the weights that are kept and evaluated; by default a quarter of all steps."""
     checkpoint_every: Count = 1_000
     """Steps between checkpoints."""
     log_every: Count = 100
@@ -100,35 +102,35 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     overrides: Overrides = Overrides(),  # noqa: B008 - frozen
     looking: Looking = Looking(),  # noqa: B008 - frozen
 ) -> None:
-    """Train a policy from logged data, and evaluate it on the way.
+    """Train a policy from logged data, and evaluate it during training.
 
     The run directory holds everything: configuration, layout, weights, metrics and evaluations.
-    Kill it when you like; --resume continues it exactly.
+    You may kill a training at any time; --resume continues it exactly.
 
     Args:
         task: A task, such as cube-single-noisy-v0 ('goalsets tasks' lists them), or the directory
             of a store of your own.
         learner: The algorithm: gcbc (the default), chunkbc, gcivl, gciql, gcdl, crl, hiql, qrl, or
             one of a plugin.
-        scheme: How transitions are relabeled: gs-blockwise (the paper's, and the default),
-            gs-semantic and gs-uniform answer any query; gs-direct does in minutes, also about one
-            of several objects (docs/direct.md); her-full answers only the full state, her-task
-            only the task's.
-        preset: Where hyperparameters come from: cpu (minutes on two cores), hour (with direct
-            hindsight, whatever the scheme), paper, released (as the paper's code does it) or
-            ogbench.
-        seed: Decides everything random.
+        scheme: How transitions are relabeled. gs-blockwise (the paper's, and the default),
+            gs-semantic and gs-uniform train for any query. gs-direct does too, needs only minutes,
+            and copes with several objects (docs/direct.md). her-full trains for the full state
+            only, her-task for the official query only.
+        preset: Where the hyperparameters come from: cpu (minutes on two cores), hour (direct
+            hindsight with every scheme), paper, released (as in the paper's code) or ogbench.
+        seed: The seed of all random draws.
         data: The store; by default the one in $GOALSETS_DATA or ~/.goalsets/data under the task's
-            name. Some tasks make theirs.
+            name. Some tasks generate their data.
         output: The run directory; by default runs/TASK/LEARNER-SCHEME-PRESET-sSEED.
-        resume: Continue the run that is there.
+        resume: Continue the run in the run directory.
         set: Settings of the learner, such as --set alpha=0.3 witness=true.
         threads: Threads to compute with; by default one for each processor.
         device: Where to compute: cpu, or an accelerator that torch has, such as cuda.
-        data_in: Where the data is: copied into memory, or left on disk, which takes less than 1 GiB
-            however much there is. auto goes by its size, and says so. The weights are the same.
-        overrides: In place of the preset's.
-        looking: What is kept on the way.
+        data_in: Whether the data is copied into memory or read from disk. From disk, training needs
+            less than 1 GiB for data of any size. auto decides by the size and prints its choice.
+            The weights are the same.
+        overrides: Replace single hyperparameters of the preset.
+        looking: What is evaluated, kept and logged during training.
     """
     import torch
     from rich.console import Console
@@ -158,9 +160,9 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
             settings=settings,
         )
 
-    config = configure()  # what is wrong in it is said before data is looked for, or made
+    config = configure()  # report mistakes in it before data is looked for or generated
     place = output or Path("runs") / Path(task).name / _run_name(config, preset)
-    with lock_run(place):  # where somebody else trains, say so before the data is looked at
+    with lock_run(place):  # report that another process trains here before the data is read
         store, known = _find_data(task, data)
     if not known and config.horizon is None:
         config = configure(horizon=_horizon(store))
@@ -205,9 +207,7 @@ def train(  # noqa: PLR0913, PLR0917 - the flags of a command
     if screen.failures:
         _say_failures(screen.failures, run)
     if known:
-        print(
-            f"next: goalsets eval {run.path}, or goalsets check {run.path}, which simulates nothing"
-        )
+        print(f"next: goalsets eval {run.path}, or goalsets check {run.path}")
     else:
         print(f"next: goalsets check {run.path}")
 
@@ -218,22 +218,22 @@ def _horizon(store: Store) -> int | None:
     from goalsets.data.horizon import WORDS, usual_horizon
 
     if store.layout is None or store.train.num_transitions < 1:
-        return None  # who trains on it is told what is missing
+        return None  # training then says what the store lacks
     found = usual_horizon(store.train, store.layout)
     _say(f"goals lie up to {duration(found, store.rate)} ahead: {WORDS}.")
     return found
 
 
 def _say_failures(failures: Sequence[Failure], run: Run) -> None:
-    """Say again what went wrong, at the end, where people look."""
+    """Repeat at the end, where people look, which evaluations failed."""
     from goalsets.evaluate.alongside import LOG
 
     steps = ", ".join(f"{failure.step:,}" for failure in failures)
     what = "evaluation" if len(failures) == 1 else "evaluations"
     _say(
-        f"{len(failures)} {what} failed, of step {steps}: {failures[-1].reason}\n"
-        f"All that they said is in {run.path / LOG}. The weights are kept: goalsets eval "
-        f"{run.path} --step {failures[-1].step} tries again."
+        f"{len(failures)} {what} failed, at step {steps}: {failures[-1].reason}\n"
+        f"Their full output is in {run.path / LOG}. The weights are kept: to try again, run "
+        f"goalsets eval {run.path} --step {failures[-1].step}."
     )
 
 
@@ -256,7 +256,7 @@ def _find_data(task: str, data: Path | None) -> tuple[Store, bool]:
 
 
 def _can_simulate(task: str) -> bool:
-    """Whether the task's environment can be made; if not, say why and train nonetheless."""
+    """Whether the task's environment can be made; if not, say why. Training goes on without it."""
     from goalsets.core.extras import MissingExtraError
     from goalsets.envs.tasks import TASKS
 

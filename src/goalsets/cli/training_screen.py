@@ -1,4 +1,4 @@
-"""What people see while a policy is trained: one live line, or a line now and then."""
+"""Progress of a training: one live line on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHOWN = (
     "actor/mse",
     f"{HELD_OUT}actor/mse",
 )
-"""Metrics worth a glance; those that a learner has."""
+"""Metrics that are shown if the learner has them."""
 
 
 When = Literal["alongside", "afterwards", "never"]
@@ -37,8 +37,8 @@ class TrainingScreen(Screen):
     Args:
         console: Where to show it.
         when: When kept weights are evaluated.
-        make_evaluations: Called with the run when it is known.
-        interval: Seconds between lines where there is no terminal.
+        make_evaluations: Called with the run when training begins.
+        interval: Seconds between lines if there is no terminal.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class TrainingScreen(Screen):
         self._reported = self._told_failures = 0
 
     def begin(self, run: Run, progress: Reached) -> None:
-        """Show where we begin."""
+        """Show the step at which training begins."""
         self._run, self._first = run, progress
         self._evaluations = self._make_evaluations(run)
         self._reported = len(official_records(run))
@@ -91,7 +91,7 @@ class TrainingScreen(Screen):
             self._later.append(progress.step)
 
     def finish(self) -> None:
-        """Wait for the evaluations that are left, and show them."""
+        """Wait for the remaining evaluations, and show them."""
         if self._evaluations is None:
             return
         for step in self._later:
@@ -112,7 +112,7 @@ class TrainingScreen(Screen):
             self._evaluations.stop()
 
     def _report(self) -> None:
-        """Print evaluations that have come in."""
+        """Print evaluations that are new."""
         records = official_records(self._run)
         for record in records[self._reported :]:
             self.say(describe(record))

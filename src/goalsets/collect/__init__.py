@@ -1,4 +1,4 @@
-"""Collection on the spot: OGBench data sets from the scripted oracles that OGBench ships."""
+"""Collects OGBench data sets on this machine with the scripted oracles that OGBench ships."""
 
 from goalsets.collect.errors import CollectError, CollectStopped
 from goalsets.collect.recipes import RECIPES, Recipe, can_collect, recipe_for

@@ -1,7 +1,7 @@
-"""Ant data: a trained ant walks along shortest paths, or wherever chance sends it, unsteadily.
+"""Ant data: a trained ant walks along shortest paths or in random directions, with noise.
 
-The expert sees the state without its position, and the direction to the next cell. As in OGBench
-its mean action is disturbed by Gaussian noise.
+The expert sees the state without its position, and the direction to the next cell. As in OGBench,
+Gaussian noise is added to its mean action.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from goalsets.collect.maze import Navigate, Stitch
 from goalsets.collect.recipes import Recipe
 
 DIRECTION_STEPS = 10
-"""Steps for which `explore` keeps a direction."""
+"""How many steps `explore` keeps a direction."""
 
 
 class AntNavigate(Navigate):
-    """Walks to a random junction or dead end, and on to another whenever it arrives."""
+    """Walks to a random junction or dead end; on arrival, it walks to another one."""
 
     def __init__(self, env: Any, recipe: Recipe, expert: Expert | None = None) -> None:  # noqa: ANN401
         """Load the recipe's expert, unless one is given."""
@@ -37,18 +37,18 @@ class AntNavigate(Navigate):
             )
 
     def act(self, step: int) -> NDArray[np.floating]:
-        """Do what the expert does to get to the next cell, with noise."""
-        # A teleport moves the ant after it was observed: ask the environment for its state.
+        """Return the expert's action towards the next cell, with noise."""
+        # A teleport moves the ant after the observation, so get the state from the environment.
         action = self.expert.act(self.env.get_ob(), self._direction(step))
         return np.clip(action + self._noise[step], -1.0, 1.0)
 
 
 class AntStitch(AntNavigate, Stitch):
-    """Walks to one goal close by and stays there: longer ways have to be put together."""
+    """Walks to one nearby goal and stays there: longer paths must be stitched together."""
 
 
 class AntExplore(AntNavigate):
-    """Walks into a random direction for a second, then into another. The noise is very large."""
+    """Walks in a random direction for a second, then in another. The noise is very large."""
 
     def begin(self, seed: int, rng: np.random.Generator) -> NDArray[np.floating]:
         """Draw the directions of the whole episode."""
@@ -57,7 +57,7 @@ class AntExplore(AntNavigate):
         return super().begin(seed, rng)
 
     def observe(self, observation: NDArray[np.floating], info: Mapping[str, Any]) -> None:
-        """Walk on: there is no goal."""
+        """Do nothing, because there is no goal."""
 
     def _direction(self, step: int) -> tuple[float, float]:
         x, y = self._directions[step // DIRECTION_STEPS].tolist()

@@ -1,4 +1,4 @@
-"""What drives an environment through an episode."""
+"""Drivers: they choose the actions of an episode that is collected."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from goalsets.collect.simulator import make_environment
 
 
 class Driver(Protocol):
-    """A behaviour at work in its environment, for one episode after another.
+    """Chooses actions in an environment, for one episode after another.
 
-    Between `begin` and the last `observe` of an episode a driver may keep what it likes. Nothing of
-    it may outlive the episode.
+    A driver may keep a state between `begin` and the last `observe` of an episode. This state must
+    not influence the next episode.
     """
 
     env: Any
@@ -26,16 +26,16 @@ class Driver(Protocol):
         ...
 
     def act(self, step: int) -> NDArray[np.floating]:
-        """Return the action `[A]`, within [-1, 1], to take in the present state."""
+        """Return the action `[A]`, within [-1, 1], for the current state."""
         ...
 
     def observe(self, observation: NDArray[np.floating], info: Mapping[str, Any]) -> None:
-        """See what the action led to, and choose a new target if it is time."""
+        """Receive the next observation, and choose a new target if it is time."""
         ...
 
 
 def make_driver(recipe: Recipe) -> Driver:
-    """Create the environment of a recipe and what drives it."""
+    """Create the environment of a recipe and its driver."""
     from goalsets.collect.maze import Navigate, Stitch
 
     if recipe.expert is not None:
@@ -45,7 +45,7 @@ def make_driver(recipe: Recipe) -> Driver:
         return Navigate(env, recipe)
     if recipe.behaviour == "stitch":
         return Stitch(env, recipe)
-    # Imported here because OGBench's oracles load SciPy, which mazes do without.
+    # Imported here because OGBench's oracles load SciPy, which mazes do not need.
     from goalsets.collect.manipulation import Noisy, Play
 
     return Play(env, recipe) if recipe.behaviour == "play" else Noisy(env, recipe)
@@ -56,7 +56,7 @@ def _make_walker(recipe: Recipe) -> Driver:
     from goalsets.collect.experts import load_expert
 
     assert recipe.expert is not None
-    # Before the environment, which takes longer to make.
+    # Load the expert first: a missing expert is an error, and the environment takes long to make.
     expert = load_expert(recipe.expert)
     walkers = {"navigate": AntNavigate, "stitch": AntStitch, "explore": AntExplore}
     return walkers[recipe.behaviour](make_environment(recipe.env_id), recipe, expert)

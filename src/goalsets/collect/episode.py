@@ -1,4 +1,4 @@
-"""One episode from its seed: the same numbers whoever collects it, when, and after what else."""
+"""Collects one episode from its seed. Equal seeds give equal numbers, in any worker and order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INFORMATION = {
     "qvel": "prev_qvel",
     "button_states": "prev_button_states",
 }
-"""OGBench's keys by what a step calls them: it tells of the state before it along with the next."""
+"""For each key of OGBench's files, its key in the `info` of a step: values before that step."""
 
 MOST_ATTEMPTS = 100
 
@@ -37,33 +37,35 @@ class Job:
     index: int
 
     def __str__(self) -> str:
-        """Speak of the episode."""
+        """Name the episode."""
         return f"{self.split} episode {self.index}"
 
 
 def make_collector(recipe: Recipe, seed: int) -> Callable[[Job], Rows]:
-    """Create the environment and its oracles; what comes back collects episodes."""
+    """Create the environment and its oracles; return a function that collects episodes."""
     driver = make_driver(recipe)
     return lambda job: collect_episode(driver, recipe, seed, job)
 
 
 def collect_episode(driver: Driver, recipe: Recipe, seed: int, job: Job) -> Rows:
-    """Collect one episode; one that the recipe rejects is redone with other random numbers.
+    """Collect one episode. An episode that the recipe rejects is collected again.
 
-    Randomness comes from (seed, split, index, attempt). So a data set begins as a larger one of the
-    same seed does, and validation episodes are in no training set.
+    The random numbers depend on (seed, split, index, attempt). So a small data set is the beginning
+    of a larger one with the same seed, and no validation episode is in a training set.
     """
     for attempt in range(MOST_ATTEMPTS):
         key = (SPLITS.index(job.split), job.index, attempt)
         rows = _drive(driver, recipe.length, np.random.SeedSequence(seed, spawn_key=key))
         if not recipe.cube_stays_visible or cube_stays_visible(rows["qpos"]):
             return rows
-    raise CollectError(f"{job}: {MOST_ATTEMPTS} attempts all lost sight of the cube.")
+    raise CollectError(
+        f"{job}: the cube left the visible area in each of {MOST_ATTEMPTS} attempts."
+    )
 
 
 def _drive(driver: Driver, length: int, randomness: np.random.SeedSequence) -> Rows:
     for_env, for_globals, for_driver = randomness.spawn(3)
-    # OGBench's oracles and mazes draw from numpy's global generator: this process is theirs.
+    # OGBench's oracles and mazes use numpy's global generator. Nothing else in this process does.
     np.random.seed(for_globals.generate_state(4))  # noqa: NPY002
     seed = int(for_env.generate_state(1)[0])
     observation = driver.begin(seed, np.random.default_rng(for_driver))
@@ -82,7 +84,7 @@ def _drive(driver: Driver, length: int, randomness: np.random.SeedSequence) -> R
 
 
 def _as_rows(columns: dict[str, list[Any]]) -> Rows:
-    """OGBench's arrays: a row has a state, the action taken in it, and whether it is the last."""
+    """OGBench's arrays: a row has a state, its action, and whether it is the last row."""
     rows: Rows = {
         key: np.array(values, dtype=np.int64 if key == "button_states" else np.float32)
         for key, values in columns.items()
@@ -94,10 +96,9 @@ def _as_rows(columns: dict[str, list[Any]]) -> Rows:
 
 
 def cube_stays_visible(qpos: NDArray[np.floating]) -> bool:
-    """Whether the cube of `scene` is in view, or in the drawer, in all of `qpos [T, 25]`.
+    """Whether the cube of `scene` is visible, or in the drawer, in all of `qpos [T, 25]`.
 
-    In images of other states a goal could not be told from others like it, so OGBench leaves such
-    episodes out.
+    OGBench leaves out other episodes: in their images, goals cannot be told apart.
     """
     y, z = qpos[:, 15], qpos[:, 16]
     in_drawer = (z >= 0.06) & (z <= 0.08)

@@ -1,4 +1,4 @@
-"""What can go wrong in a collection."""
+"""The errors of a collection."""
 
 from __future__ import annotations
 

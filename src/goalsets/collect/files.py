@@ -1,4 +1,4 @@
-"""Writing files in one step, and joining shards into a file of OGBench's format."""
+"""Writes files in one step, and joins shards into a file of OGBench's format."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ T = TypeVar("T")
 def write_in_one_step(
     path: Path, write: Callable[[IO[bytes]], T], temporary: Path | None = None
 ) -> T:
-    """Write a file so that it is there whole or not at all, even if the machine stops.
+    """Write a file so that it is either complete or does not exist, even if the machine stops.
 
     Args:
         path: The file.
-        write: Writes to the open file that it is given; what it returns is returned.
-        temporary: Where the file grows, on the same file system; beside it unless given.
+        write: Writes to the open file that it is given; its result is returned.
+        temporary: The file to write to first, on the same file system; by default beside `path`.
     """
     temporary = temporary or path.with_suffix(".tmp")
     with explained(path):
@@ -36,7 +36,7 @@ def write_in_one_step(
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-        # The name is safe once the directory is.
+        # The new name is safe only when the directory is written too.
         directory = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(directory)
@@ -54,8 +54,8 @@ def write_json(path: Path, content: object, temporary: Path | None = None) -> No
 def join(shards: Sequence[Path], file: IO[bytes]) -> int:
     """Write the rows of all shards, in their order, as one `.npz` archive; return their number.
 
-    One array of one shard is in memory at a time. Nothing is compressed: noise shrinks by only a
-    seventh, and for a million rows of cube-single that takes 15 seconds in place of one.
+    Only one array of one shard is in memory at a time. Nothing is compressed: compression would
+    save only a seventh, and take 15 seconds instead of one for a million rows of cube-single.
     """
     headers = _headers(shards[0])
     rows = sum(_rows(shard) for shard in shards)
@@ -71,7 +71,7 @@ def join(shards: Sequence[Path], file: IO[bytes]) -> int:
 
 @contextlib.contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn what the system says about a file into an error for people."""
+    """Turn an error of the system into one that names the file."""
     try:
         yield
     except OSError as error:

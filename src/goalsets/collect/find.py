@@ -1,4 +1,4 @@
-"""Where the data of a task is found."""
+"""Finds the data of a task."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ def find_store(
     make: bool = False,
     say: Callable[[str], None] = silence,
 ) -> Store:
-    """Open the store that was named, or the task's own; raise an error that says how to get it.
+    """Open a store: the given one, or the one in the task's default directory.
 
-    It stays on disk: who needs to trust every byte of it calls `verify`.
+    The store is memory-mapped and not checked: call `verify` to compare its digests.
 
     Args:
         task: The task.
-        data: A store that was named.
-        make: Where it is missing, make the data of tasks that do so in seconds.
-        say: Told that it was made.
+        data: The store's directory; by default that of the task.
+        make: If the data is missing and the task can make it in seconds, make it.
+        say: Called with messages while data is made.
+
+    Raises:
+        GoalsetsError: There is no data; the message says how to get it.
     """
     path = data or data_dir() / task
     if (path / INDEX).exists():
@@ -45,12 +48,12 @@ def find_store(
 
 
 def _ways(task: str, path: Path) -> str:
-    """How to come by the data of a task."""
+    """Text that says how to get the data of a task."""
     ways = [f"  goalsets data collect {task}"] if task in RECIPES else []
     if task in TASKS and TASKS[task].published:
         ways.append(f"  goalsets data import ogbench {task}")
     if ways:
-        return "\n".join(["Make it on the spot:", *ways, "or name a store with --data."])
+        return "\n".join(["Collect or download it:", *ways, "or name a store with --data."])
     return (
         f"Import a log of it: 'goalsets data import SOURCE LOG --output {path}' ('goalsets data "
         "import --help' lists the sources). Or name a store with --data."
@@ -58,7 +61,7 @@ def _ways(task: str, path: Path) -> str:
 
 
 def find_store_if_any(task: str, data: Path | None = None) -> Store | None:
-    """Open the store that was named, or the task's own if it is there."""
+    """Open the given store, or that of the task; None if the task has none."""
     try:
         return find_store(task, data)
     except GoalsetsError:
@@ -68,8 +71,8 @@ def find_store_if_any(task: str, data: Path | None = None) -> Store | None:
 
 
 def _make(task: Task, script: Script, path: Path, say: Callable[[str], None]) -> Store:
-    """Let a task make its data, and say so before: it may take a minute."""
-    say(f"{task.name} makes its data, once: {path}")
+    """Make the data of a task. A message comes first, because this may take a minute."""
+    say(f"making the data of {task.name}, once: {path}")
     train, held_out = script.train(), script.held_out()
     say(f"collected {len(train):,} episodes of {task.name}")
     return write_store(path, train, held_out, layout=task.layout, source=script.source)

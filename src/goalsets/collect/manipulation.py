@@ -1,4 +1,4 @@
-"""Play and noisy data: OGBench's oracles move one object after another."""
+"""Play and noisy data: OGBench's scripted oracles move one object after another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ogbench.manipspace.oracles.plan.window_plan import WindowPlanOracle
 from goalsets.collect.recipes import Recipe
 
 NOISE_SCALE = np.array([1.0, 1.0, 1.0, 3.0, 10.0])
-"""Standard deviations of noisy data's noise at level 1: x, y, z, yaw, gripper."""
+"""Standard deviations of the noise in noisy data at level 1: x, y, z, yaw, gripper."""
 
 _MARKOV = {
     "cube": CubeMarkovOracle,
@@ -36,7 +36,7 @@ _PLAN = {
 
 
 class Play:
-    """An oracle plans a movement with noise in it and follows the plan; then comes the next one."""
+    """An oracle plans a movement with noise in it and follows the plan, then plans the next one."""
 
     oracle_classes = _PLAN
 
@@ -49,7 +49,7 @@ class Play:
     def _make_oracle(self, kind: str) -> Any:  # noqa: ANN401 - OGBench has no types
         options = self._oracle_options()
         if self.recipe.env_id.startswith("puzzle"):
-            # There is nothing to grasp in a puzzle.
+            # A puzzle has nothing to grasp.
             options["gripper_always_closed"] = True
         return self.oracle_classes[kind](env=self.env, **options)
 
@@ -64,14 +64,14 @@ class Play:
         return self._observation
 
     def act(self, step: int) -> NDArray[np.floating]:
-        """Do what the oracle says."""
+        """Return the oracle's action."""
         return np.clip(self._oracle.select_action(self._observation, self._info), -1.0, 1.0)
 
     def observe(self, observation: NDArray[np.floating], info: Mapping[str, Any]) -> None:
-        """Choose the next target when the oracle is done with the present one."""
+        """Choose the next target when the oracle has finished the current one."""
         if self._oracle.done:
             self._turn_to_target(*self.env.set_new_target(p_stack=self._stacking))
-        # As in OGBench, the first action for a new target still looks at the old description.
+        # As in OGBench, the first action for a new target still uses the info before the change.
         self._observation, self._info = observation, info
 
     def _turn_to_target(self, observation: NDArray[np.floating], info: Mapping[str, Any]) -> None:
@@ -97,7 +97,10 @@ class Noisy(Play):
         return super().begin(seed, rng)
 
     def act(self, step: int) -> NDArray[np.floating]:
-        """Act at random from time to time, without the oracle's knowledge, and with noise else."""
+        """Return a random action from time to time, otherwise the oracle's action with noise.
+
+        The oracle is not called for a random action.
+        """
         if self._is_random[step]:
             return self._random[step]
         action = self._oracle.select_action(self._observation, self._info)

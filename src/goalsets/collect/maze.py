@@ -1,4 +1,4 @@
-"""Maze data: a point walks along shortest paths, unsteadily."""
+"""Maze data: a point walks along shortest paths, with noise."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Cell = tuple[int, int]
 
 
 class Navigate:
-    """Walks to a random junction or dead end, and on to another whenever it arrives."""
+    """Walks to a random junction or dead end; on arrival, it walks to another one."""
 
     def __init__(self, env: Any, recipe: Recipe) -> None:  # noqa: ANN401 - OGBench has no types
-        """Look up the cells of the maze."""
+        """Find the free cells of the maze."""
         self.env = env
         self.recipe = recipe
         self.cells: list[Cell] = [(int(i), int(j)) for i, j in np.argwhere(env.maze_map == 0)]
@@ -36,7 +36,7 @@ class Navigate:
         )
         start = _choose(self.cells, rng)
         goal = self._choose_goal(start, rng)
-        # A reset takes a few random actions before the one that counts.
+        # A reset takes a few random actions, so the action space needs the seed too.
         self.env.action_space.seed(seed)
         task = {"init_ij": start, "goal_ij": goal}
         observation, _ = self.env.reset(seed=seed, options={"task_info": task})
@@ -44,7 +44,7 @@ class Navigate:
         return observation
 
     def act(self, step: int) -> NDArray[np.floating]:
-        """Step towards the next cell on the shortest path. The noise is as large as half a step."""
+        """Step towards the next cell on the shortest path. The noise is half as large as a step."""
         x, y = self._direction(step)
         noise_x, noise_y = self._noise[step].tolist()
         # Plain floats: numpy's overhead would be a tenth of an environment step.
@@ -55,14 +55,14 @@ class Navigate:
     def observe(self, observation: NDArray[np.floating], info: Mapping[str, Any]) -> None:
         """Choose another goal on arrival."""
         if info["success"]:
-            # Not by the cell: OGBench then also sets the position of the goal's picture to nan.
+            # Not set_goal(goal_ij=...): OGBench then sets the position of the goal's mark to nan.
             center = self.env.ij_to_xy(_choose(self.junctions, self._rng))
             self.env.set_goal(goal_xy=self.env.add_noise(center))
             self._goal = self.env.xy_to_ij(self.env.cur_goal_xy)
 
     def _direction(self, step: int) -> tuple[float, float]:
-        """The unit vector from here to the next cell on the shortest path."""
-        # A teleport moves the point after it was observed: ask the environment where it is.
+        """The unit vector from the point to the next cell on the shortest path."""
+        # A teleport moves the point after the observation, so get its place from the environment.
         x, y = self.env.get_xy().tolist()
         subgoal_x, subgoal_y = self._subgoal(self.env.xy_to_ij((x, y)))
         dx, dy = subgoal_x - x, subgoal_y - y
@@ -76,7 +76,7 @@ class Navigate:
         """The centre of the next cell on the way to the goal.
 
         OGBench searches the whole maze at each step, which takes longer than the step itself. The
-        answer depends on two cells only: we ask once for each pair.
+        result depends on two cells only, so it is kept for each pair.
         """
         key = (cell, self._goal)
         if key not in self._subgoals:
@@ -87,10 +87,10 @@ class Navigate:
 
 
 class Stitch(Navigate):
-    """Walks to one goal close by and stays there: longer ways have to be put together."""
+    """Walks to one nearby goal and stays there: longer paths must be stitched together."""
 
     def observe(self, observation: NDArray[np.floating], info: Mapping[str, Any]) -> None:
-        """Stay."""
+        """Keep the goal."""
 
     def _choose_goal(self, start: Cell, rng: np.random.Generator) -> Cell:
         center = self.env.ij_to_xy(start)

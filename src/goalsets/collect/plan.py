@@ -1,4 +1,4 @@
-"""What a collection is to give: enough to tell two of them apart, and to continue one."""
+"""The plan of a collection: it identifies the data set, so that a collection can be continued."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Plan:
         return self.train + self.validation
 
     def jobs(self, done: Mapping[Split, int]) -> Iterator[Job]:
-        """The episodes that are left where so many of each split are there."""
+        """The episodes that are left to collect, given the number of finished ones."""
         for split in SPLITS:
             count = self.train if split == "train" else self.validation
             yield from (Job(split, index) for index in range(done[split], count))
 
     def continues(self, there: Mapping[str, Any]) -> bool:
-        """Whether a collection is the beginning of this one: the same, with fewer episodes."""
+        """Whether an existing collection is this one with as many or fewer episodes."""
         asked = {**self.identity(), "versions": versions()}
         episodes = asked.pop("episodes")
         counts = there.get("episodes", {})
@@ -49,9 +49,9 @@ class Plan:
         return fewer and not differences(there, asked)
 
     def identity(self) -> dict[str, Any]:
-        """What decides the data, as JSON has it."""
+        """Everything that determines the data, as plain JSON data."""
         recipe = dataclasses.asdict(self.recipe)
-        del recipe["episodes"]  # The usual number; how many there are is said below.
+        del recipe["episodes"]  # This is OGBench's number; ours is below.
         plain = {
             "task": self.task,
             "seed": self.seed,
@@ -64,21 +64,21 @@ class Plan:
 
 
 def versions() -> dict[str, str]:
-    """The versions of what the numbers depend on."""
+    """The versions of the packages that the numbers depend on."""
     found = {"goalsets": goalsets.__version__}
     for name in ("ogbench", "mujoco", "numpy"):
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             raise CollectError(
-                f"collecting needs {name}, which is not installed here. OGBench and what it "
-                "needs come with goalsets under Python 3.12 or earlier."
+                f"collecting needs {name}, which is not installed here. Install goalsets[sim] "
+                "under Python 3.12 or earlier: it includes OGBench and MuJoCo."
             ) from None
     return found
 
 
 def differences(there: Mapping[str, Any], asked: Mapping[str, Any], path: str = "") -> list[str]:
-    """Say in which entries of `asked` something else is there."""
+    """Sentences about the entries of `asked` that have another value in `there`."""
     found: list[str] = []
     for name, value in asked.items():
         other = there.get(name)

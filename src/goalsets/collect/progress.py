@@ -1,4 +1,4 @@
-"""What people see while episodes come in."""
+"""The progress display of a collection."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from goalsets.screen import LINE_INTERVAL, Screen, clock
 
 
 class CollectingWatch(Protocol):
-    """Somebody who wants to know how a collection gets on."""
+    """Receives the progress of a collection."""
 
     def begin(self, finished: int, total: int) -> None:
-        """Hear how many episodes there are, and how many there will be."""
+        """Receive the number of episodes that exist, and of all."""
         ...
 
     def episode(self, steps: int) -> None:
-        """Hear that an episode of so many steps is finished."""
+        """Receive the number of steps of a finished episode."""
         ...
 
     def say(self, text: str) -> None:
-        """Hear of something out of the ordinary."""
+        """Receive a message about something unusual."""
         ...
 
 
 class Silence:
-    """Nobody wants to know."""
+    """Ignores the progress."""
 
     def begin(self, finished: int, total: int) -> None:
         """Say nothing."""
@@ -56,17 +56,17 @@ class CollectScreen(Screen):
         self._steps = self._count = 0
 
     def begin(self, finished: int, total: int) -> None:
-        """Show where we begin."""
+        """Show how many episodes exist already."""
         self._started = time.monotonic()
         self._finished, self._total = finished, total
         self._task = self._bar.add_task(
             "collecting", completed=finished, total=total, rate="starting workers"
         )
         if finished:
-            self.say(f"continuing: {finished} of {total} episodes are there.")
+            self.say(f"continuing: {finished} of {total} episodes are already collected.")
 
     def episode(self, steps: int) -> None:
-        """Count an episode and show the pace."""
+        """Count an episode and show the speed."""
         self._count += 1
         self._steps += steps
         self._bar.update(self._task, advance=1, rate=self._pace())

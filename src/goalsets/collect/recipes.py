@@ -17,30 +17,31 @@ Behaviour = Literal["play", "noisy", "navigate", "stitch", "explore"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """What makes a data set what it is, apart from its seed and its size."""
+    """How a data set is collected, without its seed and its size."""
 
     env_id: str
     """The Gymnasium id of the environment."""
     behaviour: Behaviour
-    """`play` follows noisy plans, `noisy` follows closed-loop oracles with noise on the actions,
-    `navigate` visits one goal in a maze after another, `stitch` a single one close by, `explore`
-    none: it takes one random direction after another."""
+    """`play` follows noisy plans. `noisy` follows closed-loop oracles with noise on the actions.
+    `navigate` visits one goal in a maze after another. `stitch` visits a single nearby goal.
+    `explore` has no goal: it walks in one random direction after another."""
     episodes: int
     """Training episodes in OGBench's own data set."""
     length: int = 1001
     """States of an episode."""
     noise: float = 0.1
-    """Level of the noise. `noisy` draws a level up to it for each episode."""
+    """Level of the noise. `noisy` draws a level between 0 and this one for each episode."""
     noise_smoothing: float = 0.5
     """`play`: width, in steps, of the filter that correlates the noise in time."""
     random_actions: float = 0.0
     """`noisy`: share of the actions that are uniformly random."""
     min_norm: float = 0.4
-    """`noisy`: the least norm of a movement, so that oracles do not creep towards their targets."""
+    """`noisy`: the smallest norm of a movement, so that oracles do not approach targets slowly."""
     stacking: tuple[float, float] = (0.0, 0.0)
-    """Range from which an episode draws its probability that a cube is put on another one."""
+    """The probability that a cube is put on another one is drawn from this range for each
+    episode."""
     cube_stays_visible: bool = False
-    """Whether an episode is redone when the cube leaves the part of the table that is in view."""
+    """Whether an episode is collected again if the cube leaves the visible part of the table."""
     expert: str | None = None
     """The trained policy that walks, by its name in `goalsets.collect.experts`."""
 
@@ -53,7 +54,7 @@ _MANIPULATION: tuple[tuple[str, int, tuple[float, float], float], ...] = (
     ("cube-double", 1000, (0.0, 0.25), 0.1),
     ("cube-triple", 3000, (0.05, 0.35), 0.1),
     ("cube-quadruple", 5000, (0.1, 0.5), 0.1),
-    # OGBench has no data set of this size for eight cubes; we take the count of four.
+    # OGBench has no such data set for eight cubes. The number of episodes is that of four cubes.
     ("cube-octuple", 5000, (0.0, 0.35), 0.1),
     ("scene", 1000, (0.5, 0.5), 0.1),
     ("puzzle-3x3", 1000, (0.5, 0.5), 0.2),
@@ -96,27 +97,27 @@ for _maze, _episodes, _length in _MAZES:
     for _recipe in (
         Recipe(f"{_ant}-v0", "navigate", _episodes, _length, noise=0.2, expert="ant"),
         Recipe(f"{_ant}-v0", "stitch", 5000, 201, noise=0.2, expert="ant"),
-        # OGBench has no such data of the giant maze; ours is as long as that of the others.
+        # OGBench has no such data for the giant maze. Ours has the size of the other mazes.
         Recipe(f"{_ant}-v0", "explore", 10000, 501, noise=1.0, expert="ant"),
     ):
         RECIPES.add(f"{_ant}-{_recipe.behaviour}-v0", _recipe)
 
 
 def recipe_for(task: str) -> Recipe:
-    """Return the recipe of a data set, or say what to do about one that has none."""
+    """Return the recipe of a data set, or raise an error that says what to do instead."""
     if task in RECIPES:
         return RECIPES[task]
     if task.startswith(_DOWNLOAD_ONLY):
         raise CollectError(
             f"{task!r} cannot be collected: AntSoccer, HumanoidMaze, Powderworld and visual data "
-            "sets come from download only. Those of cube, scene, puzzle, pointmaze and antmaze can "
-            "be collected."
+            "sets are available by download only. Data sets of cube, scene, puzzle, pointmaze and "
+            "antmaze can be collected."
         )
     raise CollectError(f"there is no data set {task!r} to collect: {RECIPES.suggest(task)}")
 
 
 def can_collect(task: str) -> bool:
-    """Whether a data set can be collected here and now: it has a recipe, and its expert is here."""
+    """Whether a data set can be collected: it has a recipe, and its expert's weights exist."""
     if task not in RECIPES:
         return False
     expert = RECIPES[task].expert

@@ -1,4 +1,4 @@
-"""Collecting a data set, from the first look at what is there to the finished files."""
+"""Collects a data set: checks what exists, collects the missing episodes, writes the files."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Collection:
     train: Path
     validation: Path
     about: Path
-    """Where the data comes from, as JSON."""
+    """A JSON file that describes the data and its origin."""
     collected: int = 0
-    """Episodes collected by the call that returned this; the others were there before."""
+    """Episodes that the call collected; the others existed before."""
 
     @classmethod
     def at(cls, directory: Path, task: str) -> Collection:
@@ -44,7 +44,7 @@ class Collection:
         return self.train if split == "train" else self.validation
 
     def content(self) -> dict[str, Any]:
-        """What is known about the data."""
+        """The content of the description."""
         return read_about(self.about)
 
 
@@ -59,21 +59,21 @@ def collect(
     recipe: Recipe | None = None,
     watch: CollectingWatch | None = None,
 ) -> Collection:
-    """Collect a data set, or continue where an earlier call for the same one was stopped.
+    """Collect a data set, or continue an earlier call for the same data set that was stopped.
 
-    The same seed gives the same bytes, whatever the number of workers and of interruptions. A data
-    set that is there with fewer episodes grows: only those that are missing are collected.
+    The same seed gives the same bytes, for any number of workers and interruptions. If the data set
+    exists with fewer episodes, only the missing ones are collected.
 
     Args:
-        task: A data set's name; `RECIPES` has those that can be collected.
-        episodes: Training episodes; as many as OGBench has unless given. A tenth as many are
-            collected for validation, at least one.
-        seed: Decides everything random.
-        workers: Processes; one for each processor that we may use unless given.
-        output: A directory; `data_dir()` unless given.
-        force: Replace a data set, or an unfinished one, that differs.
-        recipe: In place of the data set's own, for something of a similar kind.
-        watch: Told how it gets on.
+        task: A data set's name; `RECIPES` lists those that can be collected.
+        episodes: Training episodes; by default as many as in OGBench's data set. In addition, a
+            tenth as many, but at least one, are collected for validation.
+        seed: The seed of all random numbers.
+        workers: Processes; by default one for each available core.
+        output: The directory; by default `data_dir()`.
+        force: Replace an existing data set, or an unfinished collection, that differs.
+        recipe: A recipe to use instead of the data set's own.
+        watch: Receives the progress.
     """
     recipe = recipe or recipe_for(task)
     train = recipe.episodes if episodes is None else episodes
@@ -82,12 +82,13 @@ def collect(
         if value < least:
             raise CollectError(f"{name} must be {least} or more, got {value}.")
     if recipe.expert is not None:
-        expert_path(recipe.expert)  # Without it there is nothing to begin with.
+        expert_path(recipe.expert)  # raises an error if the expert is missing
     plan = Plan(task, recipe, seed, train, max(1, train // 10))
     files = Collection.at((output or data_dir()).expanduser(), task)
     work = files.train.with_name(f"{task}.collecting")
     if not force and _is_finished(files, plan, work):
-        # A kill may have come after the last file was in its place; a larger one may be under way.
+        # An earlier call may have been killed after its last file, before it removed its shards.
+        # But if they belong to a larger collection, they are kept.
         there = read_plan(work)
         if there is None or not differences(there, plan.identity()):
             remove_leftovers(work)
@@ -110,7 +111,7 @@ def collect(
 
 
 def _is_finished(files: Collection, plan: Plan, work: Path) -> bool:
-    """Whether the data set is there; another one in its place is an error."""
+    """Whether the data set is complete; a different one in its place is an error."""
     if files.about.exists():
         found = differences(files.content(), plan.identity())
         missing = [path.name for path in (files.train, files.validation) if not path.exists()]
@@ -118,14 +119,14 @@ def _is_finished(files: Collection, plan: Plan, work: Path) -> bool:
             return True
         if plan.continues(files.content()) and not missing:
             return False
-        if found:  # with other versions it cannot even grow
+        if found:  # also say that versions differ: then the data set cannot grow
             found = differences(files.content(), {**plan.identity(), "versions": versions()})
         what = f"differs: {'; '.join(found)}" if found else f"lacks {' and '.join(missing)}"
     elif files.train.exists() or files.validation.exists():
-        what = f"has no {files.about.name} beside it: it was downloaded, or not completed"
+        what = f"has no {files.about.name} beside it: it was downloaded, or is not complete"
     else:
         return False
-    # A kill may have come between the first and the last file of this very data set.
+    # An earlier call for this data set may have been killed between its first and its last file.
     there = read_plan(work)
     if there is not None and not differences(there, plan.identity()):
         return False
@@ -135,7 +136,7 @@ def _is_finished(files: Collection, plan: Plan, work: Path) -> bool:
 
 
 def _fill(shards: Shards, workers: int, watch: CollectingWatch) -> None:
-    """Collect the episodes that are not there yet."""
+    """Collect the missing episodes."""
     plan = shards.plan
     watch.begin(shards.finished, len(plan))
     crew = Crew(make_collector, (plan.recipe, plan.seed), workers, watch.say, "collected")
@@ -150,9 +151,9 @@ def _fill(shards: Shards, workers: int, watch: CollectingWatch) -> None:
 
 
 def _publish(shards: Shards, files: Collection) -> None:
-    """Put the files in their places; the one that says what they are comes last."""
+    """Write the final files; the description comes last."""
     temporary = shards.directory / "whole.tmp"
-    # What a data set in their place says of itself must not stand beside a file of this one.
+    # The description of an older data set must not stand beside a file of the new one.
     files.about.unlink(missing_ok=True)
     steps: dict[str, int] = {}
     for split in SPLITS:

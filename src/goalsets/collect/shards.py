@@ -1,8 +1,8 @@
-"""The working directory of a collection: what is finished survives whatever happens to us.
+"""The working directory of a collection: finished episodes survive when the process is killed.
 
-A shard is a run of consecutive episodes in OGBench's format, so a shard is itself a small data set.
-Those of a split follow each other without a gap; how far it has come is one number. An episode
-depends on nothing but its seed, split and number, so a collection can grow.
+A shard holds consecutive episodes in OGBench's format, so it is itself a small data set. The shards
+of a split follow each other without a gap, so one number says how far a split has come. An episode
+depends only on its seed, split and number, so a collection can grow.
 """
 
 from __future__ import annotations
@@ -28,34 +28,35 @@ from goalsets.core.door.fit import Count
 from goalsets.lock import Lock
 
 INTERVAL = 5.0
-"""Seconds from shard to shard: bounds what a kill can cost, and how many files there are."""
+"""Seconds between two shards. A killed process loses at most this time; a shorter interval would
+make more files."""
 
 PLAN, LOCK = "plan.json", "lock"
 
 
 class Shards:
-    """Finished episodes on disk, as a context manager that holds a lock on them.
+    """Finished episodes on disk. As a context manager it locks the directory.
 
     Args:
         directory: The working directory.
-        plan: What is being collected; shards of another plan are an error, unless it is this one
-            with fewer episodes.
-        force: Remove shards of another plan instead.
+        plan: What is being collected. Shards of another plan are an error, unless the other plan
+            only has fewer episodes.
+        force: Remove shards of another plan instead of raising an error.
     """
 
     def __init__(self, directory: Path, plan: Plan, *, force: bool = False) -> None:
-        """Touch nothing yet."""
+        """Prepare without touching any file."""
         self.directory = directory
         self.plan = plan
         self.done: dict[Split, int] = {"train": 0, "validation": 0}
-        """Episodes on disk of each split: those with numbers below this one."""
+        """For each split, the number of episodes on disk."""
         self._force = force
         self._waiting: dict[Job, Rows] = {}
         self._paths: dict[Split, list[Path]] = {"train": [], "validation": []}
         self._lock = _lock(directory)
 
     def __enter__(self) -> Shards:
-        """Lock the directory, and see how far the collection has come."""
+        """Lock the directory and find the finished episodes."""
         self._lock.__enter__()
         try:
             self._adopt_plan()
@@ -72,7 +73,7 @@ class Shards:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Unlock; a directory that was emptied goes, too."""
+        """Unlock; if the directory is empty, remove it."""
         self._lock.release()
 
     @property
@@ -104,14 +105,14 @@ class Shards:
             ]
             for first, stop, path in sorted(runs, key=lambda run: (run[0], -run[1])):
                 if stop <= self.done[split]:
-                    # A longer one was written: an interruption came before its book-keeping, or
-                    # the collection grows.
+                    # A longer shard covers this one: the process was interrupted after it wrote
+                    # the longer one, or the collection has grown.
                     path.unlink()
                     continue
                 if first != self.done[split]:
                     raise CollectError(
-                        f"a shard is missing before {path}: {split} episode {self.done[split]} was "
-                        f"expected. Remove {self.directory} to start over."
+                        f"a shard is missing before {path}: expected {split} episode "
+                        f"{self.done[split]}. Remove {self.directory} to start over."
                     )
                 self._paths[split].append(path)
                 self.done[split] = stop
@@ -121,13 +122,13 @@ class Shards:
         return self._paths[split]
 
     def add(self, job: Job, rows: Rows) -> None:
-        """Take a finished episode; it is on disk within the interval, or with `flush`."""
+        """Add a finished episode. It is written after the interval, or by `flush`."""
         self._waiting[job] = rows
         if time.monotonic() - self._written_at >= INTERVAL:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is waiting, but for episodes that others must come before."""
+        """Write the waiting episodes, up to the first gap in their numbers."""
         for split in SPLITS:
             following = (Job(split, index) for index in itertools.count(self.done[split]))
             if run := list(itertools.takewhile(self._waiting.__contains__, following)):
@@ -150,7 +151,7 @@ class Shards:
         return self.directory / f"{split}-{first:06d}-{stop:06d}.npz"
 
     def take_in(self, split: Split, path: Path, count: int) -> None:
-        """Begin with a file of finished episodes, unless there are more here."""
+        """Copy a file of finished episodes here, unless there are as many already."""
         if self.done[split] < count:
             with explained(path), path.open("rb") as file:
                 copy = functools.partial(shutil.copyfileobj, file)
@@ -158,12 +159,12 @@ class Shards:
             self._find_shards()
 
     def remove(self) -> None:
-        """Empty the working directory, when its episodes are safe elsewhere."""
+        """Empty the working directory after the final files are written."""
         _clear(self.directory)
 
 
 def remove_leftovers(directory: Path) -> None:
-    """Remove a working directory that nobody works in, if there is one."""
+    """Remove a working directory that no process uses, if there is one."""
     if not directory.exists():
         return
     lock = _lock(directory)
@@ -178,14 +179,14 @@ def _lock(directory: Path) -> Lock:
 
 
 def _clear(directory: Path) -> None:
-    """Remove all but the lock, which goes last, with the directory, when it is let go."""
+    """Remove all files except the lock. Releasing the lock removes it and the directory."""
     for path in directory.iterdir():
         if path.name != LOCK:
             path.unlink()
 
 
 def read_plan(directory: Path) -> dict[str, Any] | None:
-    """What is being collected in a working directory, if anything."""
+    """The plan of a working directory, if it has one."""
     path = directory / PLAN
     return read_about(path) if path.exists() else None
 
@@ -196,7 +197,7 @@ class _About:
 
 
 def read_about(path: Path) -> dict[str, Any]:
-    """What a file says of a collection: its plan, and the versions of what it depends on."""
+    """Read the description of a collection: its plan, and the versions of packages."""
     plain = door.read_json(path, kind=CollectError)
     door.fit(plain, _About, str(path), kind=CollectError)
     return plain

@@ -1,4 +1,4 @@
-"""OGBench's environments as collection needs them: every reset forgets the past."""
+"""OGBench's environments for collection: after a reset, nothing depends on earlier episodes."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ogbench.manipspace.envs.manipspace_env import ManipSpaceEnv as _Base
 else:
-    # The environments' own class is imported only where one is made: it loads MuJoCo.
+    # The environment's class is imported only when one is made, because it loads MuJoCo.
     _Base = object
 
 
 class Repeatable(_Base):
-    """Goes before a manipulation environment in the order of methods. The physics is untouched.
+    """A mixin that comes before a manipulation environment. It does not change the physics.
 
-    A reset of the environment alone keeps where the last targets of the episode before were, and
-    an oracle looks there for one step before it learns of its first target. Here a reset restores
-    them, and an episode depends on its seed alone.
+    OGBench's own reset keeps the last targets of the previous episode, and an oracle uses them for
+    one step before it gets its first target. This reset restores the initial targets, so that an
+    episode depends only on its seed.
 
-    The environment also computes the same description of its state three times a step, a tenth of
-    the whole time. Here it does so once.
+    OGBench also computes the same description of its state three times a step, which takes a tenth
+    of the whole time. Here it is computed once.
     """
 
     _description: dict[str, Any] | None = None
 
     def post_compilation(self) -> None:
-        """Remember what episodes change: the targets, and what hangs on them in the model."""
+        """Keep what episodes change: the targets, and the parts of the model that show them."""
         super().post_compilation()
         assert self._model is not None
         self._targets = copy.deepcopy(
@@ -36,7 +36,7 @@ class Repeatable(_Base):
         self._damping = self._model.dof_damping.copy()
 
     def reset(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as OGBench has it
-        """Forget the episode before, then reset."""
+        """Restore the initial targets, then reset."""
         self._description = None
         if self._model is not None:
             vars(self).update(copy.deepcopy(self._targets))
@@ -45,12 +45,12 @@ class Repeatable(_Base):
         return super().reset(*args, **kwargs)
 
     def set_new_target(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as OGBench has it
-        """Choose a target; the description names it, so it must be computed again."""
+        """Choose a target. The description contains it, so it must be computed again."""
         self._description = None
         return super().set_new_target(*args, **kwargs)
 
     def post_step(self) -> None:
-        """Complete a step, after which the state is another."""
+        """Complete a step. The description must then be computed again."""
         super().post_step()
         self._description = None
 
@@ -62,7 +62,7 @@ class Repeatable(_Base):
 
 
 def make_environment(env_id: str) -> Any:  # noqa: ANN401 - OGBench has no types
-    """Create an environment without Gymnasium's wrappers: it never ends an episode by itself."""
+    """Create an environment without Gymnasium's wrappers, which would end episodes."""
     import gymnasium
     import ogbench  # noqa: F401 - importing it registers its environments
     from gymnasium.envs.registration import load_env_creator

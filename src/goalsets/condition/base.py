@@ -4,10 +4,10 @@
     HER-Task    [φ(s), φ(g)]        φ keeps the task's coordinates
     GS-HER      [s̄, ḡ, q]           s̄ = q ⊙ s + (1 − q) ⊙ e_s,   ḡ = q ⊙ g + (1 − q) ⊙ e_g
 
-The fills e_s and e_g stand where the query does not look. They are learned (the paper's choice),
-zero, or states drawn from the data. Learners, inference and export all use these modules, and none
-of them asks which it is: a conditioner itself says what of a question it lets a network hear. They
-take tensors, or NumPy arrays: for one state, NumPy is far quicker.
+The fills e_s and e_g replace inactive coordinates. They are learned (the paper's choice), zero, or
+states drawn from the data. Learners, inference and export all use these modules through the same
+interface; a conditioner itself says which part of a query its network sees. Conditioners take
+tensors or NumPy arrays: for one state, NumPy is much faster.
 """
 
 from __future__ import annotations
@@ -34,12 +34,11 @@ class Conditioner(nn.Module):
     """Base of all conditioners.
 
     Attributes:
-        answers: What a policy that is shown this answers, for people.
-        hears_queries: Whether what it shows depends on the query at all.
+        answers: Which questions a policy with this conditioner answers, as text for people.
+        hears_queries: Whether the goal input depends on the query.
         dim: The length of a goal input.
-        goal_dim: The length of what of it is about the goal alone.
-        seen: Which coordinates of the state an actor is given beside the goal input; None gives
-            it all of them.
+        goal_dim: The length of its part that depends on the goal alone.
+        seen: Which coordinates of the state an actor gets beside the goal input; None for all.
     """
 
     answers: str
@@ -51,7 +50,7 @@ class Conditioner(nn.Module):
     @classmethod
     @abstractmethod
     def make(cls, layout: StateLayout, fill: Fill, bank: Tensor | None) -> Conditioner:
-        """Create one for states of a layout; who needs no fill ignores it."""
+        """Create a conditioner for a layout; it may ignore the fill and the bank."""
 
     @abstractmethod
     def forward(self, states: Array, goals: Array, masks: Array) -> Array:
@@ -59,14 +58,14 @@ class Conditioner(nn.Module):
 
     @abstractmethod
     def goal_input(self, goals: Array, masks: Array) -> Array:
-        """What of it is about the goal alone, `[B, goal_dim]`."""
+        """The part of the goal input that depends on the goal alone, `[B, goal_dim]`."""
 
     @abstractmethod
     def heard(self, masks: Array) -> Array:
-        """Which coordinates of the goal are shown under queries, `bool[..., D]`."""
+        """Which coordinates of the goal the network sees under queries, `bool[..., D]`."""
 
     def reseed(self, seed: int) -> None:
-        """Decide what is drawn next, where anything is; training does before each step."""
+        """Seed the random fill, if there is one; training calls this before each step."""
 
 
 CONDITIONERS: Registry[type[Conditioner]] = Registry("conditioner")
@@ -74,7 +73,7 @@ CONDITIONERS: Registry[type[Conditioner]] = Registry("conditioner")
 
 @CONDITIONERS.register("full")
 class FullConditioner(Conditioner):
-    """[s, g]: the full state, whatever the query."""
+    """[s, g]: the full state, for every query."""
 
     answers = "the full state, whatever is asked"
     hears_queries = False
@@ -91,7 +90,7 @@ class FullConditioner(Conditioner):
         return cls(layout.dim)
 
     def heard(self, masks: Array) -> Array:
-        """All of them."""
+        """All coordinates."""
         return namespace(masks).ones_like(masks)
 
     def forward(self, states: Array, goals: Array, masks: Array) -> Array:
@@ -99,21 +98,21 @@ class FullConditioner(Conditioner):
         return join(states, self.goal_input(goals, masks))
 
     def goal_input(self, goals: Array, masks: Array) -> Array:
-        """What of it is about the goal alone: g."""
+        """The part that depends on the goal alone: g."""
         del masks
         return goals
 
 
 @CONDITIONERS.register("task")
 class TaskConditioner(Conditioner):
-    """[φ(s), φ(g)]: the task's coordinates, whatever the query."""
+    """[φ(s), φ(g)]: the task's coordinates, for every query."""
 
     answers = "the task's own question, whatever is asked"
     hears_queries = False
     indices: Tensor
 
     def __init__(self, indices: Sequence[int]) -> None:
-        """Take the coordinates that the task's query looks at."""
+        """Take the coordinates of the task's query."""
         super().__init__()
         if not indices:
             raise GoalsetsError("a task projection needs at least one coordinate.")
@@ -124,12 +123,12 @@ class TaskConditioner(Conditioner):
 
     @classmethod
     def make(cls, layout: StateLayout, fill: Fill, bank: Tensor | None) -> TaskConditioner:
-        """Show what the layout's task looks at."""
+        """Show the coordinates of the layout's task."""
         return cls(Query.parse("task", layout).indices)
 
     def heard(self, masks: Array) -> Array:
         """The task's coordinates."""
-        # Not by assignment, which an export could not say.
+        # Not by assignment, which cannot be exported.
         flags = np.isin(np.arange(masks.shape[-1]), self._columns)
         if namespace(masks) is torch:
             return torch.zeros_like(masks) | torch.from_numpy(flags).to(masks.device)
@@ -140,19 +139,19 @@ class TaskConditioner(Conditioner):
         return join(states[..., self._columns], self.goal_input(goals, masks))
 
     def goal_input(self, goals: Array, masks: Array) -> Array:
-        """What of it is about the goal alone: φ(g)."""
+        """The part that depends on the goal alone: φ(g)."""
         del masks
         return goals[..., self._columns]
 
 
 @CONDITIONERS.register("goal-set")
 class GoalSetConditioner(Conditioner):
-    """[s̄, ḡ, q]: where the query does not look, a fill; and the query itself.
+    """[s̄, ḡ, q]: state and goal with a fill in inactive coordinates, and the query itself.
 
     Args:
         state_dim: D.
-        fill: What stands in inactive coordinates.
-        bank: `[N, D]`, states of the data to draw from, for the random fill.
+        fill: The fill of inactive coordinates.
+        bank: `[N, D]`, states of the data, for the random fill.
     """
 
     answers = "any question"
@@ -181,15 +180,15 @@ class GoalSetConditioner(Conditioner):
 
     @classmethod
     def make(cls, layout: StateLayout, fill: Fill, bank: Tensor | None) -> GoalSetConditioner:
-        """Show what a query looks at, and a fill elsewhere."""
+        """Show the active coordinates of a query, and a fill elsewhere."""
         return cls(layout.dim, fill, bank)
 
     def heard(self, masks: Array) -> Array:
-        """What the query asks for."""
+        """The coordinates of the query."""
         return masks
 
     def reseed(self, seed: int) -> None:
-        """Decide what a random fill draws next."""
+        """Seed the random fill."""
         if self.fill == "random":
             self._generator.manual_seed(seed)
 
@@ -199,7 +198,7 @@ class GoalSetConditioner(Conditioner):
         return join(shown, self.goal_input(goals, masks))
 
     def goal_input(self, goals: Array, masks: Array) -> Array:
-        """What of it is about the goal alone: [ḡ, q]."""
+        """The part that depends on the goal alone: [ḡ, q]."""
         xp = namespace(goals)
         shown = xp.where(masks, goals, self._fills(goals)[1])
         numbers = masks.to(goals.dtype) if xp is torch else masks.astype(goals.dtype)
@@ -207,17 +206,17 @@ class GoalSetConditioner(Conditioner):
 
     def _fills(self, states: Array) -> tuple[Array, Array]:
         if not (self.training and self.fill == "random"):
-            # At rest a random fill stays too: the same question must get the same answer.
+            # Outside training, a random fill is fixed too: equal questions must get equal answers.
             fills = self.bank if self.fill == "random" else self.fills
             if namespace(states) is not torch:
                 fills = fills.detach().numpy()
             return fills[0], fills[-1]
         rows = torch.randint(len(self.bank), (2, *states.shape[:-1]), generator=self._generator)
-        rows = rows.to(self.bank.device)  # drawn by the processor, so that devices draw alike
+        rows = rows.to(self.bank.device)  # drawn on the CPU, so that all devices draw the same
         return self.bank[rows[0]], self.bank[rows[1]]
 
 
 def join(*parts: Array) -> Array:
-    """Arrays or tensors side by side, along their last axis."""
-    # Not torch.concatenate: an export knows the operation by its first name.
+    """Concatenate arrays or tensors along their last axis."""
+    # Not torch.concatenate: the export to ONNX knows only torch.cat.
     return torch.cat(parts, -1) if namespace(parts[0]) is torch else np.concatenate(parts, -1)

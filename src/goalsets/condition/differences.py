@@ -1,14 +1,14 @@
-"""Differences in each group's own metric, for arrays and tensors alike.
+"""Differences in each group's own metric, for arrays and tensors.
 
     line        (g − s) / σ, and tanh((g − s) / tolerance)
-    angle       (cos, sin) of the angle from s to g, less (1, 0)
-    quaternion  g ⊗ s*, scalar first, of the sign that turns by less than half a turn, less 1
+    angle       (cos, sin) of the angle from s to g, minus (1, 0)
+    quaternion  g ⊗ s*, scalar first, with the sign of the shorter turn, minus 1
 
-All are zero where goal and state agree. A difference along a line is shown twice: in deviations of
-the data, for the way there, and in tolerances, for the last centimetre. Angles can be shown with
-their multiples 2 and 4 as well: to a gripper half a turn makes no difference, and to a box a
-quarter. Products of rotations are bilinear: an outer product, then one matrix, so that one state
-costs a few calls of NumPy however many groups there are.
+All are zero if goal and state are equal. A difference along a line is given twice: divided by the
+deviation of the data, for the long way, and by the tolerance, for the last centimetre. Angles can
+also be given with their multiples 2 and 4, because a gripper looks the same after half a turn, and
+a box after a quarter. A product of rotations is bilinear: an outer product, then one matrix. So one
+state needs only a few calls of NumPy for any number of groups.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Units:
     """The units of a layout's coordinates."""
 
     def __init__(self, layout: StateLayout, normaliser: Normaliser) -> None:
-        """Take the deviations of a normaliser."""
+        """Take the means and deviations of a normaliser."""
         self.layout = layout
         self.mean, self.std = np.array(normaliser.state_mean), np.array(normaliser.state_std)
 
@@ -43,11 +43,11 @@ class Units:
         return standardised * constant(self.std, standardised) + constant(self.mean, standardised)
 
     def scales(self, groups: Sequence[Group]) -> Floats:
-        """The deviations of groups' coordinates, one after the other."""
+        """The deviations of the groups' coordinates, one after another."""
         return self.std[[index for group in groups for index in group.indices]]
 
     def even_scales(self, groups: Sequence[Group]) -> Floats:
-        """The same for all coordinates of a group: a place keeps its directions."""
+        """One scale for all coordinates of a group, so that directions are kept."""
         found = [
             np.full(len(g.indices), np.sqrt((self.std[list(g.indices)] ** 2).mean()))
             for g in groups
@@ -56,13 +56,13 @@ class Units:
 
 
 class Differences:
-    """G ⊖ s of several groups whose coordinates lie one after the other.
+    """G ⊖ s of several groups whose coordinates follow one another.
 
     Args:
         groups: The groups.
-        scales: `[n]`, by which differences along lines are divided.
-        near: Whether differences along lines are shown in tolerances, too.
-        multiples: Whether angles are shown with their multiples.
+        scales: `[n]`: differences along lines are divided by them.
+        near: Whether differences along lines are also given in tolerances.
+        multiples: Whether angles are also given with their multiples.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Differences:
         near: bool = True,
         multiples: bool = False,
     ) -> None:
-        """Sort the coordinates by how they are compared."""
+        """Sort the coordinates by their metrics."""
         ends = np.cumsum([len(group.indices) for group in groups])
         spans = [np.arange(end - len(g.indices), end) for g, end in zip(groups, ends, strict=True)]
         pairs = list(zip(groups, spans, strict=True))
@@ -90,9 +90,9 @@ class Differences:
         self.dim += 4 * angles if multiples else 0
 
     def shown(self, states: Array, goals: Array, active: Array) -> list[Array]:
-        """Raw states and goals and flags `[..., n]` give parts of `dim` coordinates together.
+        """Raw states, goals and flags `[..., n]` give parts with `dim` coordinates together.
 
-        What is not active is zero. A rotation is known by all of its coordinates or not at all.
+        Inactive coordinates are zero. A rotation is active only if all its coordinates are.
         """
         parts: list[Array] = []
         if len(self._lines):
@@ -118,7 +118,7 @@ class Differences:
 
 
 def _nearness(group: Group, scales: Floats) -> Floats:
-    """What counts as near in each coordinate of a group: its tolerance, or √ε of its deviation."""
+    """The distance that counts as near: the group's tolerance, or √ε of the deviation."""
     tolerance = group.tolerance or 0.0
     return np.where(tolerance > 0, tolerance, math.sqrt(EPSILON) * scales).astype(np.float32)
 
@@ -154,7 +154,7 @@ _IDENTITY = np.array([1, 0, 0, 0], np.float32)
 
 
 def take(values: Array, columns: NDArray[np.intp]) -> Array:
-    """Coordinates of the last axis, by number: `[n]` or, of several objects, `[n, k]`."""
+    """Coordinates of the last axis by index: `[n]`, or `[n, k]` for several objects."""
     if namespace(values) is not torch:
         return values.take(columns, -1)
     found = values.index_select(-1, torch.from_numpy(columns.ravel()).to(values.device))
@@ -167,12 +167,12 @@ def where(condition: Array, values: Array) -> Array:
 
 
 def numbers(flags: Array, values: Array) -> Array:
-    """Truth as numbers of the type of values."""
+    """Flags as numbers of the type of `values`."""
     return flags.to(values.dtype) if namespace(flags) is torch else flags.astype(values.dtype)
 
 
 def constant(constants: Floats, values: Array) -> Array:
-    """Constants as an array of the library and on the device of values."""
+    """Constants as an array of the same library and device as `values`."""
     if namespace(values) is not torch:
         return constants
     return torch.from_numpy(constants).to(values.device)

@@ -1,17 +1,17 @@
-"""Relational goal inputs: what a question is about, and how it stands to what acts on it.
+"""Relational goal inputs: the object of a query, and its relation to the goal and to the hand.
 
-Deviation: the paper shows a network [s̄, ḡ, q], and leaves it to the network to find out which
-object a query is about, and to subtract the hand from it. This conditioner says so (our addition;
-docs/direct.md has the equations and what each part is worth). Beside [s̄, ḡ, q] it shows
+Deviation: the paper's network sees [s̄, ḡ, q]. It must find out which object a query is about, and
+compute where the object is relative to the hand. This conditioner gives both to the network (our
+addition; docs/direct.md has the equations and measures each part). Beside [s̄, ḡ, q] it gives
 
     g ⊖ s     for each active group, in the group's own metric: a difference, a relative angle
               (cos − 1, sin), a relative quaternion
-    s ⊖ r     for each group that a layout calls relative to r: its place as seen from there
+    s ⊖ r     for each group that a layout declares relative to r: its value relative to r
 
-and of objects that are alike (`goalsets.core.objects`) only the one in question: its state, its
-goal, both relations. *In question* is the first object that the query asks for and that is not yet
-where it should be. A network thus learns one skill for all objects, and a question about several of
-them is answered one after the other.
+Of objects that are alike (`goalsets.core.objects`), it gives only the *focused* one: its state, its
+goal and both relations. This is the first object that the query asks for and that is not yet at its
+goal. So a network learns one skill for all objects. A query about several objects is solved one
+object after another.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from goalsets.relabel.units import EPSILON
 
 @dataclass(frozen=True)
 class Relations:
-    """What is shown beside [s̄, ḡ, q]."""
+    """The inputs in addition to [s̄, ḡ, q]."""
 
     differences: bool = True
     """g ⊖ s, in each group's metric."""
@@ -43,18 +43,18 @@ class Relations:
     near: bool = True
     """Both also in tolerances, for the last centimetre."""
     multiples: bool = True
-    """Of the angles of s ⊖ r also the multiples 2 and 4."""
+    """The angles of s ⊖ r also with their multiples 2 and 4."""
     objects: Literal["slots", "pooled", "focus"] = "focus"
-    """Of objects that are alike: all of them, each in its own place; the mean of those that are
-    asked for; or the first of them that is not yet where it should be."""
+    """Which of the objects that are alike: all of them, each at its own position of the input; the
+    mean of those in the query; or the first of those that is not yet at its goal."""
     others: bool = False
-    """Whether the actor is given all objects that are alike with the state, too. Otherwise it knows
-    only of the one in question, and cannot take another for it."""
+    """Whether the actor's state input contains all objects that are alike. If not, the actor sees
+    only the focused object, and cannot confuse it with another."""
 
 
 INPUTS: Registry[Relations | None] = Registry("goal input")
-"""What networks are shown of a question, a choice apart from the scheme: the paper's `plain`, or
-`relational`. The others leave out a part of it each, so that its worth can be measured."""
+"""The goal inputs, which are chosen independently of the scheme: the paper's `plain`, or
+`relational`. Each of the others changes one part of `relational`, to measure its effect."""
 INPUTS.add("plain", None)
 INPUTS.add("relational", Relations())
 INPUTS.add("pooled", Relations(objects="pooled"))
@@ -67,14 +67,14 @@ INPUTS.add("without-differences", Relations(differences=False))
 
 
 class RelationalConditioner(Conditioner):
-    """Shows what a question is about; `base` decides what of a question is heard at all.
+    """Relational goal inputs; `base` decides which coordinates of a goal they may contain.
 
     Args:
-        base: The scheme's conditioner: which coordinates of a goal may be shown.
-        layout: Gives groups, metrics, kinds, and what is relative to what.
-        normaliser: Of the states, which arrive standardised.
-        relations: What to show.
-        slots: Shows [s̄, ḡ, q] of what belongs to no object.
+        base: The scheme's conditioner.
+        layout: The groups, their metrics and kinds, and which group is relative to which.
+        normaliser: The normaliser of the states, which arrive standardised.
+        relations: The inputs to give.
+        slots: Gives [s̄, ḡ, q] of the coordinates that belong to no object.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class RelationalConditioner(Conditioner):
         relations: Relations,
         slots: GoalSetConditioner,
     ) -> None:
-        """Work out where everything is."""
+        """Find the coordinates of all parts."""
         super().__init__()
         self.answers, self.hears_queries = base.answers, base.hears_queries
         self._base_heard = base.heard
@@ -109,10 +109,10 @@ class RelationalConditioner(Conditioner):
         self.dim = len(self._shown) + sum(part.dim for part in self._parts)
 
     def heard(self, masks: Array) -> Array:
-        """What the scheme lets it show; of a group that is compared exactly, all or nothing.
+        """The coordinates that the scheme's conditioner shows; exact groups completely or not.
 
-        Such a group is one symbol. Who asks for a part of it, as for half of a one-hot pair, gets
-        an answer to the whole.
+        A group that is compared exactly is one symbol. A query for a part of it, such as half of a
+        one-hot pair, counts as a query for the whole group.
         """
         shown = self._base_heard(masks)
         if self._symbols is None:
@@ -121,17 +121,17 @@ class RelationalConditioner(Conditioner):
         return numbers(shown, together) @ together > 0
 
     def reseed(self, seed: int) -> None:
-        """Decide what a random fill draws next."""
+        """Seed the random fill."""
         self.slots.reseed(seed)
 
     def goal_input(self, goals: Array, masks: Array) -> Array:
-        """What of it is about the goal alone: [ḡ, q]; a relation needs a state."""
+        """The part that depends on the goal alone: [ḡ, q]. Relations also depend on the state."""
         return self.slots.goal_input(goals, self.heard(masks))
 
     def forward(self, states: Array, goals: Array, masks: Array) -> Array:
         """States, goals and boolean masks `[B, D]` give `[B, dim]`."""
         masks = self.heard(masks)
-        goals = where(masks, goals)  # what nobody asked for may be anything, even not a number
+        goals = where(masks, goals)  # inactive coordinates may hold anything, even NaN
         raw, raw_goals = self._frame.raw(states), self._frame.raw(goals)
         found = [take(self.slots(states, goals, masks), self._shown)]
         for part in self._parts:
@@ -140,7 +140,7 @@ class RelationalConditioner(Conditioner):
 
 
 class _Slots:
-    """Relations of groups that each have a place of their own in the state."""
+    """Relations of groups that each have their own position in the input."""
 
     def __init__(self, groups: Sequence[Group], units: Units, relations: Relations) -> None:
         by_name = units.layout.by_name
@@ -166,7 +166,7 @@ class _Slots:
 
 
 class _Objects:
-    """Relations of objects that are alike: only those of the one in question, or their mean."""
+    """Relations of objects that are alike: only those of the focused one, or their mean."""
 
     def __init__(self, family: Family, units: Units, relations: Relations) -> None:
         self._pooled = relations.objects == "pooled"
@@ -186,14 +186,14 @@ class _Objects:
         named = zip(self._groups, family.seen_from, strict=True)
         pairs = [(group, name) for group, name in named if relations.places and name]
         seen = [group for group, _ in pairs]
-        # Where the groups that are seen from somewhere lie among an object's coordinates.
+        # The positions of groups with a `relative_to` among an object's coordinates.
         lies = {group.name: span for group, span in zip(self._groups, self._spans, strict=True)}
         self._seen = np.concatenate(
             [np.arange(lies[g.name].start, lies[g.name].stop) for g in seen] or [_NOTHING]
         )
         self._from = _columns([units.layout.by_name[name] for _, name in pairs])
         self._places = _places(seen, units, relations)
-        # An object that is seen from somewhere needs no name: where it is tells which it is.
+        # An object with a relative position needs no name: its position identifies it.
         self._named = self._count > 1 and not seen
         self._ramp = np.linspace(0.5, 0.0, self._count, dtype=np.float32)
         self.dim = 1 + 3 * width + self._differences.dim + self._places.dim
@@ -204,8 +204,9 @@ class _Objects:
         here, there = take(states, self._columns), take(goals, self._columns)
         active = take(masks, self._columns)
         asked = numbers(active.any(-1), here)
-        # Objects without a place cannot be told apart by where they are, and one act may change
-        # several of them, as a button its neighbours: all that are wrong are named.
+        # Objects without a position cannot be identified by it, and one action may change several
+        # of them, as a button changes its neighbours. So all objects that are not at their goals
+        # are named.
         wrong = asked * self._missing(here, there, active) if self._count > 1 else asked
         weights = self._weights(asked, wrong)
         chosen, goal = _pool(weights, here), _pool(weights, there)
@@ -223,18 +224,18 @@ class _Objects:
         return [*parts, weights, wrong] if self._named else parts
 
     def _weights(self, asked: Array, wrong: Array) -> Array:
-        """How much each object counts, `[..., n]`: they sum to 1, or to 0 if none is asked for."""
+        """The weight of each object, `[..., n]`; weights sum to 1, or to 0 if none is asked for."""
         if self._count == 1:
             return asked
         if self._pooled:
             return asked / namespace(asked).clip(asked.sum(-1)[..., None], 1.0, None)
-        # The first that is asked for and not there, else the first that is asked for.
+        # The first that is asked for and not at its goal; otherwise the first that is asked for.
         rank = asked * (1.0 + wrong + constant(self._ramp, asked))
         first = rank == namespace(rank).amax(rank, -1)[..., None]
         return asked * numbers(first, asked)
 
     def _missing(self, here: Array, there: Array, active: Array) -> Array:
-        """1 for each object that is not where it should be, `[..., n]`."""
+        """1 for each object that is not at its goal, `[..., n]`."""
         here, there = where(active, here), where(active, there)
         missing = None
         for group, span in zip(self._groups, self._spans, strict=True):
@@ -250,7 +251,7 @@ class _Objects:
 
 
 def _places(seen: Sequence[Group], units: Units, relations: Relations) -> Differences:
-    """How groups stand to what they are relative to."""
+    """The differences of groups to those that they are relative to."""
     return Differences(
         seen, units.even_scales(seen), near=relations.near, multiples=relations.multiples
     )
@@ -265,12 +266,12 @@ def _indices(found: Iterable[Family]) -> set[int]:
 
 
 def _columns(groups: Sequence[Group]) -> NDArray[np.intp]:
-    """The coordinates of groups, one after the other."""
+    """The coordinates of groups, one group after another."""
     return np.array([index for group in groups for index in group.indices], np.intp)
 
 
 def _symbols(layout: StateLayout) -> NDArray[np.float32] | None:
-    """Which coordinates are heard together, `[D, D]`; None if each is heard by itself."""
+    """Which coordinates are active together, `[D, D]`; None if each is independent."""
     together = np.eye(layout.dim, dtype=np.float32)
     for group in layout.groups:
         if group.metric == "exact":

@@ -1,4 +1,4 @@
-"""Layouts, queries and goal sets: the ideas under everything else. Needs numpy only."""
+"""Layouts, queries and goal sets: every other package builds on them. Needs numpy only."""
 
 from goalsets.core.episodes import Episode
 from goalsets.core.errors import (

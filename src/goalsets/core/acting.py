@@ -1,7 +1,6 @@
-"""What everything that acts offers, and the memory of one that decides several actions at once.
+"""The protocol of policies, and the memory of a policy that decides several actions at once.
 
-Rollouts, suites, the server, exports and the playground know a policy by this protocol and by
-nothing else.
+Rollouts, suites, the server, exports and the playground use a policy only through this protocol.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ Masks = NDArray[np.bool_]
 STEPS = "steps"
 """The unit of a distance that counts steps."""
 Memory = Any
-"""What a policy remembers of an episode: its own business, and the caller's to keep."""
+"""What a policy remembers of an episode. The policy defines it and the caller keeps it."""
 
 
 class Policy(Protocol):
-    """Acts towards goal sets, and tells how far they are.
+    """Acts towards goal sets, and predicts how far they are.
 
-    A policy itself remembers nothing: one serves many episodes at once. What must be remembered
-    along an episode is a memory that the caller gets from `reset` and hands to each `act`.
+    A policy itself remembers nothing, so one policy serves many episodes at once. A policy that
+    needs a memory of the episode returns one from `reset`; the caller passes it to each `act`.
     """
 
     @property
@@ -37,16 +36,16 @@ class Policy(Protocol):
 
     @property
     def answers(self) -> str:
-        """What it answers, for people: any question, or only some."""
+        """Which questions it answers, as text for people."""
         ...
 
     @property
     def distance_unit(self) -> str | None:
-        """What its distance counts; None if it learns none."""
+        """The unit of its distance; None if it learns no distance."""
         ...
 
     def hears(self, query: QueryLike) -> Masks:
-        """Which coordinates of a goal it is shown when it is asked this: `[D]` or `[B, D]`."""
+        """Which coordinates of a goal the policy sees under this query: `[D]` or `[B, D]`."""
         ...
 
     def reset(self) -> Memory | None:
@@ -68,8 +67,9 @@ class Policy(Protocol):
             observation: `[D]`, or `[B, D]` for many at once.
             goal: The reference, `[D]` or `[B, D]`.
             query: Text, a `Query`, or a mask `[D]` or `[B, D]`.
-            rng: For policies that draw; without it they take their likeliest action.
-            memory: Of the episode, from `reset`. Without it every call begins an episode.
+            rng: For policies that sample; without it they take their most likely action.
+            memory: The memory of the episode, from `reset`. Without it, every call begins an
+                episode.
 
         Returns:
             `[A]` or `[B, A]`.
@@ -88,15 +88,14 @@ class Policy(Protocol):
 class ActionQueue:
     """Actions that were decided at once and are taken one after another.
 
-    Rows are decided anew when their actions are used up, and when their goal or query changes: what
-    was decided for another question is dropped.
+    A row gets a new decision when its actions are used up, or when its goal or query changes.
 
     Args:
-        length: How many actions of a decision are taken before the next.
+        length: How many actions of a decision are taken before the next decision.
     """
 
     def __init__(self, length: int) -> None:
-        """Nothing has been decided yet."""
+        """Start without a decision."""
         self._length = length
         self._question: tuple[Floats, Masks] | None = None
         self._actions: Floats = np.zeros((0, 0, 0), dtype=np.float32)
@@ -104,7 +103,7 @@ class ActionQueue:
 
     @property
     def left(self) -> int:
-        """How many actions can be taken before some row is decided anew."""
+        """How many actions can be taken before some row needs a new decision."""
         return self._length - int(self._used.max()) if len(self._used) else 0
 
     def next(
@@ -136,6 +135,6 @@ class ActionQueue:
             self._used = np.zeros(len(goals), dtype=np.int64)
             return np.ones(len(goals), dtype=np.bool_)
         before_goals, before_masks = self._question
-        # Only what a query looks at is part of the question.
+        # Only the coordinates of the query are part of the question.
         other = (masks != before_masks) | ((goals != before_goals) & masks)
         return (self._used >= self._length) | other.any(axis=1)

@@ -1,10 +1,10 @@
-"""Numbers of steps as people read them: with seconds where the rate is known."""
+"""Durations as text: steps, and seconds if the rate is known."""
 
 from __future__ import annotations
 
 
 def duration(steps: float, rate: float | None) -> str:
-    """Steps, and seconds where the rate, in steps a second, is known."""
+    """Steps as text, with seconds if the rate in steps a second is known."""
     text = f"{steps:,.0f} {'step' if round(steps) == 1 else 'steps'}"
     if rate is None:
         return text

@@ -1,4 +1,4 @@
-"""The errors people see: each says what was expected, what came, and what to try."""
+"""The errors that users see. Each says what was expected, what came, and what to try."""
 
 from __future__ import annotations
 
@@ -30,20 +30,21 @@ class UnknownNameError(GoalsetsError):
     """A name that no registry entry has."""
 
 
-_MANY = 12
-"""More names than this are not listed, where a command does."""
+_MOST_LISTED = 12
+"""An error lists up to this many names. For more, it names the command that lists them."""
 
 
 def suggest(name: str, valid: Iterable[str], listing: str = "") -> str:
     """Return a sentence that points from a wrong name to the right ones.
 
-    Near misses are offered as "did you mean", and so are names that have the wrong one in them;
-    otherwise the valid names are listed.
+    It offers similar names, and names that contain the wrong one, as "did you mean". Otherwise it
+    lists the valid names.
 
     Args:
         name: The wrong name.
         valid: The right ones.
-        listing: A command that lists them. Where there is one, many names are not listed here.
+        listing: A command that lists them, if there is one. The sentence then names the command
+            instead of listing many names.
     """
     names = list(valid)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.55)
@@ -51,11 +52,11 @@ def suggest(name: str, valid: Iterable[str], listing: str = "") -> str:
         return f"did you mean {' or '.join(repr(n) for n in near)}?"
     if not names:
         return "there are no names to choose from."
-    if not listing or len(names) <= _MANY:
+    if not listing or len(names) <= _MOST_LISTED:
         return f"valid names: {', '.join(names)}."
     longer = [n for n in names if len(name) >= 3 and name.lower() in n.lower()]
     if longer:
         shown, more = longer[:3], len(longer) - 3
-        others = f" {more} more have {name!r} in their names;" if more > 0 else ""
+        others = f" {more} more contain {name!r};" if more > 0 else ""
         return f"did you mean {' or '.join(map(repr, shown))}?{others} {listing!r} lists all."
-    return f"none of {len(names)} names is near; {listing!r} lists them."
+    return f"none of the {len(names)} names is similar; {listing!r} lists them."

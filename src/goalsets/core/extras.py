@@ -1,7 +1,7 @@
-"""The extras of the package: which libraries they bring, and what to say where one is missing.
+"""The extras of the package: which libraries they install, and the error if one is missing.
 
-The base installation has the core, the data tools and the planner. What trains, simulates or serves
-is an extra, and is imported only where it is used.
+The base installation has the core, the data tools and the planner. Training, simulation and serving
+need extras. Their libraries are imported only where they are used.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ EXTRAS: Mapping[str, str] = {
     "rosbags": "ros",
     "huggingface_hub": "hub",
 }
-"""Top-level modules, each with the extra that brings it."""
+"""Top-level modules, each with the extra that installs it."""
 
 
 class MissingExtraError(GoalsetsError, ImportError):
@@ -54,8 +54,8 @@ def needed_by(user: str, extra: str | None = None) -> Generator[None, None, None
     """Turn a failed import of an extra's library into one sentence that says what to install.
 
     Args:
-        user: Who needs it, such as "training": the subject of the sentence.
-        extra: The extra to name, where several bring the library.
+        user: What needs the library, such as "training": the subject of the sentence.
+        extra: The extra to name, if several install the library.
     """
     try:
         yield
@@ -64,7 +64,7 @@ def needed_by(user: str, extra: str | None = None) -> Generator[None, None, None
     except ImportError as error:
         module = (error.name or "").partition(".")[0]
         named = extra or EXTRAS.get(module)
-        if not module or named is None:  # a fault of the code, not of the installation
+        if not module or named is None:  # the code is wrong, not the installation
             raise
         raise MissingExtraError(
             f"{user} needs {module}, which cannot be imported ({error}): "
@@ -79,7 +79,7 @@ def require(module: str, user: str, extra: str | None = None) -> ModuleType:
 
 
 def check_installed(module: str, user: str, extra: str | None = None) -> None:
-    """As `require`, without the time that an import takes, and before work is begun."""
+    """Check that a library is installed without importing it, which is quick: see `needed_by`."""
     with needed_by(user, extra):
         if find_spec(module) is None:
             raise ModuleNotFoundError(f"No module named {module!r}", name=module)

@@ -1,4 +1,4 @@
-"""Names of groups, from what a log or an environment calls its fields and coordinates."""
+"""Names of groups, made from the names of fields and coordinates in a log or an environment."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from goalsets.core.flatten import FieldSpec
 from goalsets.core.group import RESERVED, Group
 
-# A lone `_m` may mean many things; in brackets it is a unit.
+# `_m` at the end of a name may mean many things; `[m]` is a unit.
 _UNIT = re.compile(r"_(?P<unit>deg|rad|mm|cm)$|[\[(](?P<bracketed>deg|rad|mm|cm|m)[\])]$")
 
 
 def groups(fields: Sequence[FieldSpec]) -> Iterator[Group]:
-    """One group for each named coordinate, else one for each field."""
+    """One group for each named coordinate; one for each field whose coordinates have no names."""
     taken: list[str] = []
     start = 0
     for field in fields:
@@ -31,7 +31,7 @@ def groups(fields: Sequence[FieldSpec]) -> Iterator[Group]:
 
 
 def unique(name: str, taken: Sequence[str]) -> str:
-    """The name, with a number after it if it is taken."""
+    """The name, with a number added if it is taken."""
     candidates = (name, *(f"{name}_{number}" for number in range(2, len(taken) + 3)))
     return next(candidate for candidate in candidates if candidate not in taken)
 

@@ -1,8 +1,8 @@
 """Nested dictionaries of arrays as one flat vector, in a declared order.
 
-Keys are joined by dots: `{"arm": {"pos": …}}` has the key `arm.pos`, and of a tuple the positions
-are the keys. The order of the vector is the declared one, or else that of the sorted keys, so that
-it does not depend on how a program built its dictionary.
+Keys are joined by dots: `{"arm": {"pos": …}}` has the key `arm.pos`. The keys of a tuple are its
+positions. The vector has the declared order; without one, it has the order of the sorted keys, so
+that it does not depend on how a program built its dictionary.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True)
 class FieldSpec:
-    """A stretch of the flat observation vector, and what the log calls it."""
+    """A range of the flat observation vector, and its name in the log."""
 
     name: str
     """The dotted key; empty where the log holds a single vector without a name."""
     size: int
-    """How many coordinates it takes."""
+    """The number of its coordinates."""
     names: tuple[str, ...] = ()
-    """A name for each coordinate, where the format has them."""
+    """A name for each coordinate, if the format has names."""
 
     def __post_init__(self) -> None:
         """Check the names against the size."""
@@ -56,7 +56,7 @@ def leaves(tree: object) -> dict[str, Any]:
 
 
 def vector_shape(shape: Shape, dtype: DTypeLike) -> Shape | None:
-    """The shape of one observation's entry, or None where it holds no numbers (such as text)."""
+    """The shape of one observation's entry; None if it does not hold numbers, such as text."""
     kind = np.dtype(dtype).kind
     return shape if kind in "biuf" else None
 
@@ -67,16 +67,16 @@ def choose_fields(
     """Decide what makes up the flat vector.
 
     Args:
-        shapes: For each dotted key the shape of one observation's entry; None for what is not
-            made of numbers. A scalar has shape `()` and counts as one coordinate.
+        shapes: For each dotted key the shape of one observation's entry; None for an entry that
+            does not hold numbers. A scalar has shape `()` and counts as one coordinate.
         order: The keys to take, in the order of the vector; empty for every vector, sorted.
 
     Returns:
-        The fields, and the keys that were left out because they are no vectors.
+        The fields, and the keys that were left out because they are not vectors.
 
     Raises:
-        GoalsetsError: `order` names what is absent, is no vector or came already; or nothing is
-            left.
+        GoalsetsError: `order` has a key that does not exist, is not a vector or occurs twice; or
+            there is no vector at all.
     """
     for position, key in enumerate(order):
         if key not in shapes:
@@ -100,7 +100,7 @@ def flatten(tree: object, fields: Sequence[FieldSpec], leading: int = 1) -> NDAr
     """Join the entries of a nested dictionary into flat vectors.
 
     Args:
-        tree: Arrays `[*leading, n]`, or `[*leading]` for scalars; further keys are not looked at.
+        tree: Arrays `[*leading, n]`, or `[*leading]` for scalars; further keys are ignored.
         fields: What to take, in order.
         leading: How many axes come before the coordinates: 0 for one observation, 1 for a
             trajectory.

@@ -1,14 +1,14 @@
 """Success is defined here and nowhere else.
 
-A goal set is a reference state and a query; a state belongs to it when it matches the reference
-where the query looks. Two modes, both from the paper:
+A goal set is a reference state and a query. A state belongs to the set when it matches the
+reference at the query's coordinates. There are two modes, both from the paper:
 
 * the *conjunction* of terms (appendix F): every term's distance is within its tolerance;
 * the *relaxed set* (section 3.1): d_q(s, g) = (1/‖q‖₀) Σᵢ qᵢ (sᵢ − gᵢ)² ≤ ε.
 
 `GoalSet` holds one query and any number of references. The functions `mean_squared_distance` and
-`all_terms_hold` take a mask for each row, as relabeling needs. All of it is batched over any
-leading shape, and works on numpy arrays and torch tensors with equal results.
+`all_terms_hold` take a mask for each row, as relabeling needs. Everything is batched over any
+leading shape, and gives equal results for numpy arrays and torch tensors.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Flags = TypeVar("Flags")
 
 @dataclass(frozen=True)
 class Violation(Generic[Distances, Flags]):
-    """How one requirement of a goal set stands, for each state that was judged."""
+    """One requirement of a goal set, and whether each state satisfies it."""
 
     name: str
     """The term's name, or `d_q` for a relaxed set."""
@@ -46,14 +46,14 @@ class Violation(Generic[Distances, Flags]):
 
 
 class GoalSet:
-    """All states that match a reference where a query looks.
+    """All states that match a reference at the coordinates of a query.
 
     Args:
         reference: `[..., D]`, a full state for each goal; finite.
         query: Which coordinates define success.
-        tolerances: By group, over those of the query and the layout: a number in observation
-            units or text such as `"20deg"`.
-        epsilon: Choose the relaxed set d_q ≤ epsilon over the conjunction of terms.
+        tolerances: By group: a number in observation units, or text such as `"20deg"`. They
+            replace those of the query and the layout.
+        epsilon: Use the relaxed set d_q ≤ epsilon instead of the conjunction of terms.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class GoalSet:
         *,
         epsilon: float | None = None,
     ) -> None:
-        """Check everything, so that judging states cannot fail on account of the goal."""
+        """Check the goal here, so that only wrong states can raise an error later."""
         self.query: Query = query.with_tolerances(tolerances) if tolerances else query
         self.epsilon = epsilon
         if epsilon is None:
@@ -87,9 +87,9 @@ class GoalSet:
     def contains(self, states: Array) -> Array:
         """Tell for states `[..., D]` whether they belong to the set: `bool[...]`.
 
-        Leading shapes of states and references broadcast. A state that is not a number where
-        the query looks does not belong. Tensors are answered with tensors, all else with numpy
-        arrays; of shape `[]`, which is numpy's own bool, for a single state and reference.
+        Leading shapes of states and references broadcast. A state with NaN at a coordinate of the
+        query does not belong. The answer is a tensor for tensors, and a numpy array otherwise. For
+        a single state and reference it has shape `[]`, which is numpy's own bool.
         """
         if self.epsilon is not None:
             return self.distance(states) <= self.epsilon
@@ -100,7 +100,7 @@ class GoalSet:
     @overload
     def distance(self, states: ArrayLike) -> NDArray[np.floating]: ...
     def distance(self, states: Array) -> Array:
-        """The paper's d_q for states `[..., D]`: mean squared difference where the query looks."""
+        """The paper's d_q for states `[..., D]`: mean squared difference over the query."""
         states, reference = self._paired(states)
         columns = _columns(self.query.indices)
         delta = states[..., columns] - reference[..., columns]
@@ -113,7 +113,7 @@ class GoalSet:
         self, states: ArrayLike
     ) -> tuple[Violation[NDArray[np.floating], NDArray[np.bool_]], ...]: ...
     def violations(self, states: Array) -> tuple[Violation[Array, Array], ...]:
-        """For states `[..., D]`, how each requirement stands, in the layout's order."""
+        """Judge states `[..., D]` by each requirement, in the layout's order."""
         if self.epsilon is not None:
             apart = self.distance(states)
             return (Violation("d_q", apart, self.epsilon, apart <= self.epsilon),)
@@ -125,11 +125,11 @@ class GoalSet:
         return tuple(found)
 
     def _paired(self, states: Array) -> tuple[Array, Array]:
-        """Check states and return them with the references, both of the states' library."""
+        """Check states; return them and the references as arrays of the states' library."""
         states = as_array(states)
         _check_dimension("states", states.shape, self.layout)
         reference = _like(self.reference, states)
-        if states.ndim == 1 or reference.ndim == 1:  # the usual case, at every step of a robot
+        if states.ndim == 1 or reference.ndim == 1:  # the usual case, which must be fast
             return states, reference
         try:
             np.broadcast_shapes(tuple(states.shape[:-1]), tuple(reference.shape[:-1]))
@@ -149,7 +149,7 @@ class GoalSet:
 def mean_squared_distance(states: Array, references: Array, masks: Array) -> Array:
     """d_q with a mask for each row: states, references and masks `[..., D]` give `[...]`."""
     xp = namespace(states)
-    # Select before squaring: a value that nobody asked for may be anything, even not a number.
+    # Select before squaring: an inactive coordinate may hold anything, even NaN.
     delta = xp.where(masks, states - references, 0.0)
     return (delta * delta).sum(-1) / masks.sum(-1)
 
@@ -171,7 +171,7 @@ def all_terms_hold(layout: StateLayout, states: Array, references: Array, masks:
 
 @functools.lru_cache(maxsize=64)
 def _all_terms(layout: StateLayout) -> tuple[Term, ...]:
-    """Every term of a layout, kept: relabeling asks for them with every batch."""
+    """Every term of a layout. Cached, because relabeling needs them for every batch."""
     query = Query.all(layout)
     _check_tolerances_known(query)
     return query.terms

@@ -1,4 +1,4 @@
-"""The query language as text: tokens and a small syntax tree, with no meaning attached.
+"""The query language as text: tokens and a small syntax tree, without their meaning.
 
     query     := part (("&" | "-") part)*          read from the left
     part      := atom [":" tolerance]
@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf)\b")
 _UNIT = re.compile(r"[A-Za-z/]+")
 _SPACE = re.compile(r"\s*")
 
-# The language is also read from the network, so a text may not exhaust the stack.
+# Queries also come from the network, so limits keep a text from exhausting the stack.
 MAX_LENGTH = 10_000
 MAX_DEPTH = 50
 MAX_PARTS = 256
@@ -148,7 +148,7 @@ class _Parser:
                 return node
 
     def _part(self) -> Node:
-        # A chain is a tree as deep as it is long, wherever in the text its parts stand.
+        # The tree of a chain is as deep as the chain is long, so the number of parts is limited.
         self.parts += 1
         if self.parts > MAX_PARTS:
             raise self._error(f"at most {MAX_PARTS} parts")

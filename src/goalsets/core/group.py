@@ -1,4 +1,4 @@
-"""Group: a named part of the state, how it is compared, and how its tolerance is spoken of."""
+"""Group: a named part of the state, its metric, and the units of its tolerance."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class Group:
     scale: float = 1.0
     """Observation units per physical unit: 10 where an observation counts decimetres."""
     tolerance: float | None = None
-    """Default tolerance in observation units; None where only the user can know it."""
+    """Default tolerance in observation units; None if only the user can know it."""
     description: str = ""
-    """What it is, for people."""
+    """A description for people."""
     kind: str = field(default="", compare=False)
-    """Which groups say the same about other objects: a pattern with one `*`, such as `block*_pos`.
-    What the star stands for is the object. No question depends on it."""
+    """A pattern with one `*`, such as `block*_pos`. The star stands for the object. Groups of one
+    kind describe different objects in the same way. It changes no query's meaning."""
     relative_to: str = field(default="", compare=False)
-    """A group in the same space from which this one is seen best, such as `eff_pos`. No question
-    depends on it."""
+    """A group in the same space, such as `eff_pos`. Networks then also see this group's values
+    relative to that one. It changes no query's meaning."""
 
     def __post_init__(self) -> None:
         """Check everything, and store the indices as a tuple."""
@@ -65,8 +65,8 @@ class Group:
             return  # a loose coordinate: brackets keep it apart from the names of a layout
         if not re.fullmatch(grammar.NAME_PATTERN, self.name):
             raise LayoutError(
-                f"{self.name!r} is no name for a group: expected a letter or '_' followed by "
-                "letters, digits, '_', '.' or '/'."
+                f"{self.name!r} cannot be the name of a group: expected a letter or '_' followed "
+                "by letters, digits, '_', '.' or '/'."
             )
         if self.name in RESERVED:
             raise LayoutError(f"{self.name!r} is a word of the query language, not a group name.")
@@ -76,13 +76,13 @@ class Group:
         fits = self.name.startswith(before) and self.name.endswith(after)
         if not star or "*" in after or not fits or not self.object_name:
             raise LayoutError(
-                f"group {self.name!r}: its kind must be its name with one '*' for what tells the "
-                f"objects apart, such as 'block*_pos' for 'block0_pos'; got {self.kind!r}."
+                f"group {self.name!r}: its kind must be its name with one '*' in place of the "
+                f"object, such as 'block*_pos' for 'block0_pos'; got {self.kind!r}."
             )
 
     @property
     def object_name(self) -> str:
-        """What the star of its kind stands for; empty for a group without a kind."""
+        """The part of the name that the star of its kind replaces; empty without a kind."""
         before, _, after = self.kind.partition("*")
         return self.name[len(before) : len(self.name) - len(after)] if self.kind else ""
 
@@ -113,7 +113,7 @@ class Group:
         return value
 
     def tolerance_from(self, value: float, unit: str = "") -> float:
-        """Convert a tolerance that somebody typed into observation units.
+        """Convert a tolerance that the user typed into observation units.
 
         Args:
             value: The number.
@@ -145,7 +145,7 @@ class Group:
 
     @property
     def natural_unit(self) -> str:
-        """The unit in which people think of this group's distance; may be empty."""
+        """The unit that people use for this group's distance; may be empty."""
         return "rad" if self.metric in _COORDINATES else self.unit
 
     def in_natural_unit(self, distance: float) -> float:
@@ -155,7 +155,7 @@ class Group:
         return distance / self.scale
 
     def say(self, distance: float) -> str:
-        """A distance as people think of it: centimetres, degrees; empty where there is no unit."""
+        """A distance as text in centimetres or degrees; empty if the group has no unit."""
         amount = self.in_natural_unit(distance)
         if self.natural_unit == "rad":
             return f"{math.degrees(amount):.4g} deg"
@@ -165,11 +165,11 @@ class Group:
 
 
 def in_units(unit: str, own: str, name: str) -> float:
-    """How many of a group's own unit one of another unit is: 0.0174… for degrees in radians.
+    """The size of one unit in the group's own unit: 0.0174… for degrees in radians.
 
     Args:
-        unit: What somebody typed.
-        own: The unit of the group; empty where it has none.
+        unit: The unit that the user typed.
+        own: The unit of the group; empty if it has none.
         name: The group, for messages.
     """
     if unit not in UNITS:

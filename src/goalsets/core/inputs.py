@@ -1,4 +1,4 @@
-"""What a policy is asked with, checked: states, references and queries, one or many at a time."""
+"""Reads and checks the inputs of a policy: states, references and queries, single or batched."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ QueryLike = str | Query | ArrayLike
 """How a query may be given: as text, as a `Query`, or as a mask `[D]` or `[B, D]`."""
 
 _REMEMBERED = 1024
-"""Queries whose masks are kept: more than anybody asks, fewer than would fill a memory."""
+"""How many queries are kept with their masks: more than users ask, too few to fill memory."""
 
 
-class Asked(NamedTuple):  # made with every action: a frozen dataclass takes thrice as long
-    """The inputs of one call. What has one row is shared by all `rows`."""
+class Asked(NamedTuple):  # made for every action: a frozen dataclass takes three times as long
+    """The inputs of one call. An array with one row is shared by all `rows`."""
 
     states: Floats
     """`[1 or rows, D]`."""
@@ -31,7 +31,7 @@ class Asked(NamedTuple):  # made with every action: a frozen dataclass takes thr
     """`[1 or rows, D]`."""
     rows: int
     single: bool
-    """Whether nothing had a batch dimension, so that the answer has none either."""
+    """Whether no input had a batch dimension. The answer then has none either."""
 
     def each_row(self) -> tuple[Floats, Floats, Masks]:
         """States, goals and masks with a row for each answer, as views."""
@@ -50,7 +50,7 @@ class InputReader:
         """Remember no query yet."""
         self.layout = layout
         self._dim = layout.dim
-        # A robot asks the same question at every step: its mask is looked up, not parsed again.
+        # A robot asks the same question at every step, so parsed masks are kept.
         self._masks: dict[str | Query, Masks] = {}
 
     def read(self, observation: ArrayLike, goal: ArrayLike, query: QueryLike) -> Asked:
@@ -65,7 +65,10 @@ class InputReader:
         rows = max(counts.values())
         for name, count in counts.items():
             if count not in (1, rows):
-                raise GoalsetsError(f"{name} has {count} rows where others have {rows}.")
+                raise GoalsetsError(
+                    f"{name} has {count} rows, but another input has {rows}: expected 1 row or "
+                    f"{rows}."
+                )
         return Asked(states, goals, masks, rows, False)
 
     def _checked(self, name: str, values: ArrayLike) -> Floats:

@@ -12,10 +12,10 @@ from goalsets.core.errors import GoalsetsError, LayoutError, suggest
 from goalsets.core.group import RESERVED, Group
 
 MOST_COORDINATES = 65_536
-"""Of a state: masks and inputs of this width are made for every row of a batch."""
+"""The most coordinates of a state. Every row of a batch has masks and inputs of this width."""
 
 MOST_NAMES = 256
-"""That an alias may stand for, with all that it refers to."""
+"""The most names that an alias may stand for, including the aliases that it refers to."""
 
 
 def _form(group: Group) -> tuple[object, ...]:
@@ -38,7 +38,7 @@ class StateLayout:
     name: str = ""
 
     def __post_init__(self) -> None:
-        """Check that the groups fit the state and that aliases mean something."""
+        """Check that the groups fit the state and that aliases can be read."""
         object.__setattr__(self, "groups", tuple(self.groups))
         object.__setattr__(self, "aliases", dict(self.aliases))
         if self.dim < 1:
@@ -60,10 +60,10 @@ class StateLayout:
             self._check_relation(group)
 
     def _check_relation(self, group: Group) -> None:
-        """A group is relative to one of the same form; groups of a kind have one form."""
+        """Check that groups of one kind, and groups that are relative to each other, are alike."""
         if group.relative_to and group.relative_to not in self.by_name:
             raise LayoutError(
-                f"group {group.name!r} is relative to {group.relative_to!r}, which is no group: "
+                f"group {group.name!r} is relative to an unknown group {group.relative_to!r}: "
                 f"{suggest(group.relative_to, self.by_name)}"
             )
         others = [other for other in self.groups if group.kind and other.kind == group.kind]
@@ -95,7 +95,10 @@ class StateLayout:
             if alias in groups:
                 raise LayoutError(f"alias {alias!r} has the name of a group.")
             if alias in RESERVED or not re.fullmatch(grammar.NAME_PATTERN, alias):
-                raise LayoutError(f"{alias!r} is no name for an alias.")
+                raise LayoutError(
+                    f"{alias!r} cannot be the name of an alias: expected a letter or '_' followed "
+                    "by letters, digits, '_', '.' or '/', and not 'all', 'task' or 'none'."
+                )
         texts = {**self.aliases, **({} if self.task is None else {"task": self.task})}
         known: dict[str, int] = {}
         for alias in texts:
@@ -120,11 +123,11 @@ class StateLayout:
                 count += self._check_alias(name, texts, (*path, alias), known)
             elif name != "all" and name not in self.by_name:
                 raise LayoutError(
-                    f"alias {alias!r} refers to {name!r}, which is no group: "
+                    f"alias {alias!r} refers to an unknown group {name!r}: "
                     f"{suggest(name, self.vocabulary)}"
                 )
         if count > MOST_NAMES or len(path) > MOST_NAMES:
-            # Aliases of aliases multiply: thirty lines could stand for a billion names.
+            # Aliases can refer to aliases: thirty lines could stand for a billion names.
             raise LayoutError(f"alias {alias!r} stands for more than {MOST_NAMES} names.")
         known[alias] = count
         return count
@@ -156,7 +159,7 @@ class StateLayout:
         return self.by_name[name]
 
     def describe(self, index: int) -> str:
-        """Return how to speak of a coordinate: its index and, if it has one, its group."""
+        """Return a coordinate as text: its index and, if it has one, its group."""
         owner = self.owners[index]
         return f"coordinate {index}" + ("" if owner is None else f" ({owner.name})")
 
@@ -166,7 +169,7 @@ class StateLayout:
         return (self.dim, tuple(self.groups), aliases, self.task, self.name)
 
     def __eq__(self, other: object) -> bool:
-        """Two layouts are equal when everything about them is."""
+        """Two layouts are equal when all their parts are equal."""
         return isinstance(other, StateLayout) and self._key == other._key
 
     def __hash__(self) -> int:

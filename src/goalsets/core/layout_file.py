@@ -53,7 +53,7 @@ def layout_to_dict(layout: StateLayout) -> dict[str, Any]:
 
 
 def layout_from_dict(plain: Mapping[str, Any]) -> StateLayout:
-    """Build a layout from plain data, as it stands in a YAML or JSON file."""
+    """Build a layout from plain data, as a YAML or JSON file holds it."""
     _check_keys("a layout", plain, required=("dim", "groups"), optional=_LAYOUT_KEYS)
     groups = _mapping("'groups'", plain["groups"])
     aliases = _mapping("'aliases'", plain.get("aliases") or {})
@@ -104,7 +104,7 @@ def _check_keys(
     known = (*required, *optional)
     for key in required:
         if key not in plain:
-            raise LayoutError(f"{what} needs {key!r}; it has {', '.join(map(repr, plain))}.")
+            raise LayoutError(f"{what} needs {key!r}; got only {', '.join(map(repr, plain))}.")
     for key in plain:
         if key not in known:
             raise LayoutError(f"{what} has an unknown entry {key!r}: {suggest(key, known)}")
@@ -127,7 +127,7 @@ def _number(what: str, value: object) -> float:
         raise LayoutError(f"{what} must be a number, got {value!r}.")
     try:
         return float(value)
-    except OverflowError:  # a whole number of hundreds of digits
+    except OverflowError:  # a whole number with hundreds of digits
         raise LayoutError(f"{what} is too large a number.") from None
 
 
@@ -137,7 +137,7 @@ def _indices(name: str, value: object) -> Sequence[int]:
         start, _, stop = value.partition(":")
         if not (start.strip().isdecimal() and stop.strip().isdecimal()):
             raise LayoutError(f"group {name!r}: expected a span such as '19:22', got {value!r}.")
-        # Text of any length: a number of thousands of digits is not even read.
+        # The text may have any length: do not convert thousands of digits.
         if len(stop.strip()) > 9 or int(stop) > MOST_COORDINATES:
             raise LayoutError(
                 f"group {name!r}: a span may reach to {MOST_COORDINATES:,}, got {value[:40]!r}."

@@ -11,8 +11,8 @@ from goalsets.core.goalset import GoalSet
 def margin(goals: GoalSet, states: NDArray[np.floating]) -> NDArray[np.float64]:
     """The largest of the terms' distances, each divided by its tolerance: `[...]`.
 
-    At most 1 inside the set: a conjunction is as far from true as its worst term. A term without
-    slack is at 0 where it holds, and infinitely far where it does not.
+    It is at most 1 inside the set. The worst term decides, because all terms must hold. A term with
+    a tolerance of 0 counts as 0 if it holds, and as infinite if it does not.
     """
     worst = None
     for term in goals.violations(states):

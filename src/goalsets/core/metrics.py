@@ -1,8 +1,8 @@
-"""How far a group of coordinates is from where it should be, for numpy and torch alike.
+"""Distances between a group of coordinates and its reference, for numpy and torch.
 
 Every metric maps the values of one group, `[..., n]` in states and reference, to a distance
-`[...]`. Inactive coordinates arrive removed, or as zeros on both sides; each metric then gives
-a lower bound of its distance over the whole group, so that asking for fewer coordinates can
+`[...]`. The caller removes inactive coordinates, or sets them to zero on both sides. Each metric
+then gives a lower bound of its distance over the whole group. So a query of fewer coordinates can
 only enlarge a goal set.
 """
 
@@ -18,15 +18,15 @@ import numpy as np
 Metric = Literal["euclidean", "absolute", "angle", "quaternion", "exact"]
 METRICS: tuple[Metric, ...] = get_args(Metric)
 
-# Numpy arrays and torch tensors have the operations used here in common; neither library
-# offers a static type for both, and the core must not import torch to name one.
+# Numpy arrays and torch tensors share the operations used here. No static type covers both, and
+# the core must not import torch to define one.
 Array = Any
 
 
 class TensorLike(Protocol):
-    """What a torch tensor has and a numpy array has not.
+    """Methods that a torch tensor has and a numpy array does not have.
 
-    The public API tells the two apart by it, so that a type checker knows what comes back.
+    The public API uses them to tell the two apart, so that a type checker knows the result's type.
     """
 
     def detach(self) -> Any:  # noqa: ANN401 - a tensor
@@ -34,7 +34,7 @@ class TensorLike(Protocol):
         ...
 
     def cpu(self) -> Any:  # noqa: ANN401 - a tensor
-        """Return the same values in the memory of the processor."""
+        """Return the same values in CPU memory."""
         ...
 
 
@@ -43,7 +43,7 @@ Tensor = TypeVar("Tensor", bound=TensorLike)
 
 
 def namespace(array: Array) -> Any:  # noqa: ANN401 - a module, numpy or torch
-    """Return the library an array belongs to, without importing torch for those who do not."""
+    """Return the library of an array. Torch is not imported if nothing else has imported it."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
         return torch
@@ -62,10 +62,10 @@ def _absolute(states: Array, reference: Array) -> Array:
 
 
 def _quaternion(states: Array, reference: Array) -> Array:
-    """Rotation angle in radians. A unit quaternion and its negative are one rotation.
+    """Rotation angle in radians. A unit quaternion and its negative are the same rotation.
 
-    The chord between unit quaternions a rotation θ apart is 2 sin(θ/4); its arcsine keeps
-    its precision near zero, where the usual arccosine of the inner product loses half its digits.
+    The chord between two unit quaternions that differ by a rotation θ is 2 sin(θ/4). Near zero, its
+    arcsine is precise; the usual arccosine of the inner product loses half its digits there.
     """
     xp = namespace(states)
     chord = xp.minimum(_euclidean(states, reference), _euclidean(states, -reference))
@@ -92,7 +92,7 @@ def distance(metric: Metric, states: Array, reference: Array) -> Array:
     return _DISTANCES[metric](states, reference)
 
 
-# What people type after a number: the base unit, and how much of it one of these is.
+# Units that people type after a number, each with its base unit and its size in that unit.
 UNITS: Mapping[str, tuple[str, float]] = {
     "m": ("m", 1.0),
     "cm": ("m", 1e-2),

@@ -1,8 +1,8 @@
-"""Objects: which groups of a layout belong to the same thing, and which things are alike.
+"""Objects: which groups of a layout belong to the same object, and which objects are alike.
 
-A group's kind, such as `block*_pos`, says with its star which object it is about. Kinds whose names
-begin alike and that speak of the same objects form a *family*: `block*_pos` and `block*_yaw` of the
-blocks 0 and 1 are one family of two objects, each with a position and a heading.
+The star in a group's kind, such as `block*_pos`, stands for the object. Kinds form a *family* if
+they have the same text before the star and the same objects. For example, `block*_pos` and
+`block*_yaw` of blocks 0 and 1 are one family of two objects, each with a position and a heading.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Family:
 
     @property
     def seen_from(self) -> tuple[str, ...]:
-        """For each kind the group that it is relative to; empty where there is none."""
+        """For each kind the group that it is relative to; empty if there is none."""
         kinds = zip(*self.objects, strict=True)
         return tuple(next((g.relative_to for g in kind if g.relative_to), "") for kind in kinds)
 
     @property
     def has_place(self) -> bool:
-        """Whether an object can be told from the others by where it is."""
+        """Whether an object can be told from the others by its place."""
         return any(self.seen_from)
 
 

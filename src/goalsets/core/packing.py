@@ -1,7 +1,7 @@
 """Packed goals: a reference and its query in one vector, [q ⊙ g, q].
 
-Libraries that know goals only as vectors pass them on whole: packed, the query travels with its
-reference wherever that goes. What the query does not ask for is zero, so that nobody can see it:
+Some libraries know goals only as vectors. A packed goal carries the query with its reference
+through such a library. Inactive coordinates are zero, so that the learner cannot see them: this is
 GS-HER with the zero fill.
 """
 
@@ -15,7 +15,7 @@ def pack_goal(states: Array, masks: Array) -> Array:
     """States and masks `[..., D]` give `[..., 2 D]`, of the states' type; masks broadcast."""
     xp = namespace(states)
     masks = xp.broadcast_to(masks, states.shape)
-    # Select rather than multiply: a value that nobody asked for may be anything.
+    # Select rather than multiply: an inactive coordinate may hold anything, even NaN.
     shown = xp.where(masks, states, xp.zeros_like(states))
     if xp.__name__ == "numpy":
         return xp.concatenate((shown, masks.astype(states.dtype)), axis=-1)

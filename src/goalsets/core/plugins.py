@@ -2,8 +2,9 @@
 
 A plugin is a Python module that registers things when it is imported. It is named in one of three
 places: the entry points of an installed package (group `goalsets.plugins`), the environment
-variable `GOALSETS_PLUGINS`, or a call of `load_plugin`. The first reading of a registry loads the
-first two. Processes that we start inherit the variable, and so know the same names.
+variable `GOALSETS_PLUGINS`, or a call of `load_plugin`. Plugins from the first two places are
+loaded when a registry is first read. Processes that we start inherit the variable, so they know
+the same names.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from goalsets.core.errors import GoalsetsError
 GROUP = "goalsets.plugins"
 """The entry points of installed packages that are plugins; each names a module."""
 VARIABLE = "GOALSETS_PLUGINS"
-"""The environment variable that names plugins, with commas or the system's separator between."""
+"""The environment variable that names plugins, separated by commas or the system's separator."""
 _SEPARATORS = "," + os.pathsep
 
 
 class PluginError(GoalsetsError):
-    """A plugin that cannot be imported, or that is needed and was not given."""
+    """A plugin cannot be imported, or a needed plugin was not named."""
 
 
 @dataclass
@@ -39,12 +40,12 @@ class _State:
     """What this process has loaded."""
 
     ready: bool = False
-    """Whether everything is loaded that was named before the first reading of a registry."""
+    """Whether the plugins that are installed or named in the environment are loaded."""
     loaded: list[str] = field(default_factory=list[str])
     loading: list[str] = field(default_factory=list[str])
     """The plugins that are being imported, the innermost last."""
     undo: list[Callable[[], None]] = field(default_factory=list[Callable[[], None]])
-    """Takes back what the plugin that is being imported has registered, should it fail."""
+    """Actions that remove what the plugin has registered, if its import fails."""
     lock: threading.RLock = field(default_factory=threading.RLock)
 
 
@@ -54,17 +55,17 @@ _state = _State()
 def load_plugin(name: str | Path) -> None:
     """Import a plugin; once it is loaded, further calls do nothing.
 
-    Processes that are started afterwards know it too: it is added to `GOALSETS_PLUGINS`.
+    It is added to `GOALSETS_PLUGINS`, so that processes that are started afterwards load it too.
 
     Args:
-        name: A module such as `my_robot` or `my_lab.robots`, installed, on the path or in the
-            current directory; or a file such as `robots/my_robot.py`.
+        name: A module such as `my_robot` or `my_lab.robots`, which is installed, on the path or
+            in the current directory; or a file such as `robots/my_robot.py`.
     """
     use_plugins([str(name)], "by load_plugin")
 
 
 def use_plugins(names: Iterable[str], place: str) -> None:
-    """Load plugins, and have all processes that are started from here load them too.
+    """Load plugins, here and in all processes that this process starts later.
 
     Args:
         names: Modules or files.
@@ -84,22 +85,22 @@ def loaded_plugins() -> tuple[str, ...]:
 
 
 def is_loaded(name: str) -> bool:
-    """Whether the module of a plugin has been imported, by us or by anybody. Imports nothing."""
+    """Whether the module of a plugin has been imported, by goalsets or otherwise."""
     return name in sys.modules
 
 
 def inherited_variables() -> dict[str, str]:
-    """What a process on another machine must be given to load the same plugins."""
+    """The environment variables that make a process on another machine load the same plugins."""
     return {VARIABLE: os.environ[VARIABLE]} if os.environ.get(VARIABLE) else {}
 
 
 def ensure_loaded() -> None:
     """Load the plugins that are installed or named in the environment, once a process."""
     if _state.ready or _goalsets_is_being_imported():
-        # A plugin imports modules of ours: in the middle of one, it would find it half made.
+        # A plugin imports modules of goalsets. It must not find one that is half imported.
         return
     with _state.lock:
-        if _state.ready or _state.loading:  # a plugin that reads a registry sees what is there
+        if _state.ready or _state.loading:  # a plugin that reads a registry gets it as it is now
             return
         for name, place in _named():
             _load(name, place)
@@ -107,22 +108,22 @@ def ensure_loaded() -> None:
 
 
 def registering_plugin() -> str | None:
-    """The plugin whose code runs: None for goalsets itself, and for a program or a notebook.
+    """The plugin whose code runs now; None for goalsets itself, a program or a notebook.
 
-    A plugin imports modules of goalsets, which register their own. So it is not enough to know
-    that a plugin is being imported: the innermost module that is being executed decides.
+    A plugin may import modules of goalsets, and these register entries of goalsets. So the
+    innermost module that is being executed decides, not the plugin that is being imported.
     """
     module = next(_executing(), "")
     if _is_ours(module):
         return None
     if _state.loading:
         return _state.loading[-1]
-    # Somebody imported it as any module; a program itself (`__main__`) cannot be named.
+    # The module was imported in the usual way. A program itself (`__main__`) is not a plugin.
     return None if module in ("", "__main__", "__mp_main__") else module
 
 
 def undo_on_failure(action: Callable[[], None]) -> None:
-    """Have something taken back if the plugin that is being imported fails later on."""
+    """Run `action` if the import of the current plugin fails later."""
     if _state.loading:
         _state.undo.append(action)
 
@@ -136,8 +137,8 @@ def _named() -> Iterator[tuple[str, str]]:
         place = f"by the installed package {package!r}"
         if entry.attr:
             raise PluginError(
-                f"the plugin {entry.value!r} (named {place}) is no module: an entry point of "
-                f"{GROUP!r} names a module, which registers when it is imported."
+                f"the plugin {entry.value!r} (named {place}) is not a module: an entry point of "
+                f"{GROUP!r} must name a module, which registers when it is imported."
             )
         yield entry.module, place
     for name in _split(os.environ.get(VARIABLE, "")):
@@ -154,7 +155,7 @@ def _is_file(name: str) -> bool:
 
 
 def _absolute(name: str, place: str) -> str:
-    """A module as it is; a file by its absolute path, which other processes find as well."""
+    """A module's name unchanged; a file as an absolute path, so that other processes find it."""
     if not _is_file(name):
         if not all(part.isidentifier() for part in name.split(".")):
             raise PluginError(
@@ -164,13 +165,13 @@ def _absolute(name: str, place: str) -> str:
         return name
     path = Path(name).expanduser().resolve()
     if not path.exists():
-        why = "is not there"
+        why = "does not exist"
     elif path.suffix != ".py" or not path.is_file():
-        why = "is no Python file"
+        why = "is not a Python file"
     elif not path.stem.isidentifier():
-        why = "has a name that no module can have"
+        why = "has a name that is not a valid module name"
     elif any(character in str(path) for character in _SEPARATORS):
-        why = f"has one of {_SEPARATORS!r} in its path, which stand between plugins"
+        why = f"has one of {_SEPARATORS!r} in its path, which separate plugins"
     else:
         return str(path)
     raise PluginError(
@@ -180,7 +181,7 @@ def _absolute(name: str, place: str) -> str:
 
 
 def _load(name: str, place: str) -> None:
-    """Import a module, or a file under the name of its stem, unless it has been."""
+    """Import a module, or a file under the name of its stem, unless it is loaded already."""
     module = Path(name).stem if _is_file(name) else name
     with _state.lock:
         if module in _state.loading:
@@ -211,7 +212,7 @@ def _load(name: str, place: str) -> None:
 def _import_module(module: str) -> None:
     top = module.partition(".")[0]
     if top not in sys.modules and find_spec(top) is None:
-        # The command `goalsets` does not look where it is run, as `python -m goalsets` does.
+        # Unlike `python -m goalsets`, the command `goalsets` does not search the current directory.
         _add_to_path(Path.cwd())
     importlib.import_module(module)
 
@@ -221,12 +222,12 @@ def _import_file(module: str, path: Path) -> None:
     if there is not None:
         if _file_of(there) != path:
             raise PluginError(
-                f"there is another module {module!r}, {_file_of(there) or 'built in'}: give the "
-                "file a name of its own."
+                f"another module is already called {module!r} ({_file_of(there) or 'built in'}): "
+                "rename the file."
             )
         return
-    # Workers find its classes by the module's name when they are sent one; spawned processes are
-    # given our path. It may import the files beside it, too, as a script does.
+    # Spawned processes inherit the search path. So workers find the plugin's classes by the name of
+    # the module, and the plugin can import the files beside it, as a script can.
     _add_to_path(path.parent)
     spec = spec_from_file_location(module, path)
     assert spec is not None
@@ -241,7 +242,7 @@ def _import_file(module: str, path: Path) -> None:
 
 
 def _add_to_path(directory: Path) -> None:
-    """Look there too, last: nothing that is installed is hidden."""
+    """Search a directory too, after all others, so that it hides no installed module."""
     if str(directory) not in sys.path:
         sys.path.append(str(directory))
         importlib.invalidate_caches()
@@ -253,12 +254,12 @@ def _file_of(module: ModuleType) -> Path | None:
 
 
 def _what_python_said(error: BaseException, module: str) -> str:
-    """The error in a line, and where in the plugin it arose."""
+    """The error in one line, and the line of the plugin that caused it."""
     top = module.partition(".")[0]
     if isinstance(error, ModuleNotFoundError) and error.name in (top, module):
         return (
             f"there is no module {error.name!r} among those installed, on PYTHONPATH or in "
-            f"{Path.cwd()}. A file is named by its path, such as 'robots/my_robot.py'."
+            f"{Path.cwd()}. Name a file by its path, such as 'robots/my_robot.py'."
         )
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error.msg} ({error.filename}, line {error.lineno})."

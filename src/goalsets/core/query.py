@@ -1,11 +1,11 @@
 """Query: which coordinates define success, and how exactly.
 
-A query is an immutable boolean mask over the coordinates of a layout, with tolerances where
-somebody gave one. It divides into *terms*: one for each group that it touches, and one for each
-active coordinate that belongs to no group.
+A query is an immutable boolean mask over the coordinates of a layout, with optional tolerances. It
+divides into *terms*: one for each group that it touches, and one for each active coordinate that
+belongs to no group.
 
-`&` joins requirements: the joined goal set is the intersection, so of two tolerances for one
-term the smaller holds. `-` removes coordinates. A query is never empty.
+`&` joins requirements: the joined goal set is the intersection. If a term has two tolerances, the
+smaller one holds. `-` removes coordinates. A query is never empty.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Query:
         """Read a query such as `"block0_pos:4cm & block0_yaw:20deg"` under a layout.
 
         Raises:
-            QueryError: The text cannot be read, names what the layout does not have, or
+            QueryError: The text cannot be read, uses a name that the layout does not have, or
                 leaves no coordinate.
         """
         if text.strip() in ("", "none"):
@@ -95,7 +95,7 @@ class Query:
         return Query(self.layout, self.mask | other.mask, tolerances)
 
     def __sub__(self, other: Query) -> Query:
-        """Remove the coordinates of another query; what stays keeps its tolerance."""
+        """Remove the coordinates of another query; the remaining terms keep their tolerances."""
         self._check_same_layout(other)
         mask = self.mask & ~other.mask
         if not mask.any():
@@ -143,7 +143,7 @@ class Query:
         return print_terms(self.terms)
 
     def __repr__(self) -> str:
-        """Show the text, which says all there is to say, and the layout's name."""
+        """Show the text and the layout's name."""
         return f"Query({str(self)!r}, layout={self.layout.name!r})"
 
     def _check_same_layout(self, other: Query) -> None:
@@ -170,7 +170,10 @@ def _checked_mask(mask: ArrayLike, layout: StateLayout) -> NDArray[np.bool_]:
 
 def _inactive_message(name: str, layout: StateLayout, active: Iterable[str]) -> str:
     if name in layout.by_name:
-        return f"tolerance for {name!r}, which the query does not ask for ({', '.join(active)})."
+        return (
+            f"got a tolerance for {name!r}, but the query asks only for {', '.join(active)}: "
+            f"remove the tolerance, or add {name!r} to the query."
+        )
     return f"tolerance for an unknown group {name!r}: {suggest(name, active)}"
 
 
@@ -188,7 +191,9 @@ def _evaluate(node: grammar.Node, layout: StateLayout) -> Query:
     if isinstance(node, grammar.Join):
         return left & right
     if isinstance(node.right, grammar.Toleranced):
-        raise QueryError(f"'{right}' is removed: what is removed takes no tolerance.")
+        raise QueryError(
+            f"'{right}' is removed with '-', so it takes no tolerance: write the name alone."
+        )
     return left - right
 
 
@@ -203,7 +208,9 @@ def _evaluate_name(name: str, layout: StateLayout) -> Query:
         raise QueryError("'none' asks for nothing, and an empty query has no goal.")
     if name == "task":
         if layout.task is None:
-            raise QueryError(f"layout {layout.name!r} names no task: say what you want instead.")
+            raise QueryError(
+                f"layout {layout.name!r} has no task: name groups or coordinates instead."
+            )
         return Query.parse(layout.task, layout)
     if name in layout.aliases:
         return Query.parse(layout.aliases[name], layout)
@@ -215,7 +222,7 @@ def _resolve_span(span: grammar.Span, layout: StateLayout) -> slice:
     stop = layout.dim if span.stop is None else span.stop
     if span.single:
         stop = start + 1
-    # The last coordinate of the span is what a reader would call out of bounds, not the end.
+    # Errors name the last coordinate of the span, not its end, which is one further.
     for index in (start, stop - 1):
         if not 0 <= index < layout.dim:
             raise QueryError(

@@ -23,8 +23,8 @@ class Registry(Generic[T]):
     """Names to entries of one kind; an unknown name lists the near ones.
 
     A name is the same word everywhere: in the registry, the file, the command line, the docs.
-    Whoever reads a registry also sees what plugins have added: they are loaded before the first
-    reading in a process.
+    Plugins are loaded before the first reading of a registry in a process, so their entries are
+    found too.
     """
 
     def __init__(self, kind: str, listing: str = "") -> None:
@@ -54,14 +54,14 @@ class Registry(Generic[T]):
         """Return a decorator that adds what it decorates under `name`."""
 
         def decorate(entry: Entry) -> Entry:
-            # What is decorated keeps its own type; contract tests hold it to that of the kind.
+            # The decorated object keeps its own type. Contract tests check the type of the kind.
             self.add(name, cast("T", entry))
             return entry
 
         return decorate
 
     def plugin_of(self, name: str) -> str | None:
-        """Return the module of the plugin that added `name`; None where goalsets did itself."""
+        """Return the module of the plugin that added `name`; None if goalsets added it."""
         self[name]
         return self._plugins[name]
 
@@ -107,8 +107,8 @@ class Registry(Generic[T]):
 def import_modules(package: str) -> None:
     """Import all modules directly inside a package, in the order of their names.
 
-    A file that registers a learner, a query distribution, a task or a source is then known because
-    it is there. Names that begin with an underscore are left alone.
+    So a file that registers a learner, a query distribution, a task or a source needs no entry in
+    any list. Modules whose names begin with an underscore are not imported.
     """
     paths = importlib.import_module(package).__path__
     for found in sorted(pkgutil.iter_modules(paths), key=lambda module: module.name):

@@ -20,11 +20,11 @@ class Term:
     """One requirement of a query: the active coordinates of one group, or a loose coordinate."""
 
     group: Group
-    """The group; for a loose coordinate a group of its own, called `[7]`, without a default."""
+    """The group. A loose coordinate has its own group, such as `[7]`, without a tolerance."""
     indices: tuple[int, ...]
     """Which of its coordinates are active, in the group's order."""
     tolerance: float | None
-    """In observation units; None where neither the layout nor the query gives one."""
+    """In observation units; None if neither the layout nor the query gives one."""
 
     @property
     def name(self) -> str:
@@ -72,7 +72,7 @@ def _print_grouped(term: Term) -> str:
 
 
 def _print_loose(terms: Sequence[Term]) -> list[str]:
-    """Print coordinates without a group, those of one tolerance together."""
+    """Print coordinates without a group; those with the same tolerance stand together."""
     together: dict[float | None, list[int]] = {}
     for term in terms:
         if term.loose:
@@ -96,7 +96,7 @@ def print_indices(indices: Iterable[int]) -> str:
 
 
 def _print_tolerance(group: Group, tolerance: float) -> str:
-    """Print degrees where that says exactly the same, else the number itself."""
+    """Print degrees if they convert back exactly; otherwise print the number itself."""
     if group.natural_unit == "rad":
         degrees = f"{group.in_natural_unit(tolerance) / _DEGREE:.6g}"
         if group.tolerance_from(float(degrees), "deg") == tolerance:

@@ -1,4 +1,4 @@
-"""Data: logs of any format become trajectories that a learner can draw from."""
+"""Data: reads logs of many formats into trajectories for learners."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["from_episodes"]
 
 
-def from_episodes(  # noqa: PLR0913 - what is known of the data
+def from_episodes(  # noqa: PLR0913 - each argument is one fact about the data
     episodes: Iterable[Mapping[str, Any] | Episode],
     path: str | Path,
     *,
@@ -23,36 +23,42 @@ def from_episodes(  # noqa: PLR0913 - what is known of the data
     hold_out: float = 0.1,
     action_low: Sequence[float] | None = None,
     action_high: Sequence[float] | None = None,
+    action_switches: Sequence[int] | None = None,
     units: Mapping[str, str] | None = None,
 ) -> Store:
     """Write episodes of a program to a store that `goalsets train` can use.
 
-    They are all held in memory on the way. Without a layout one is proposed, as by 'goalsets data
-    import'; its file, with what the data suggest beyond names, is `<path>.layout.yaml`.
+    All episodes are held in memory meanwhile. Without a layout, one is proposed, as by 'goalsets
+    data import'. The proposal is written to `<path>.layout.yaml`, with further suggestions as
+    comments.
 
     Args:
-        episodes: Dictionaries with `observations`, `[T + 1, D]` or a nested dictionary of such
-            arrays, and `actions`, `[T, A]`; where `[T, D]` observations lack the last state, the
-            last action is dropped. They may have `extras`, a dictionary of further values for each
-            observation, and `names`. An `Episode` will do, too.
+        episodes: Dictionaries with `observations` and `actions`, or objects of class `Episode`.
+            `observations` are `[T + 1, D]`, or a nested dictionary of such arrays; `actions` are
+            `[T, A]`. If the observations lack the last state (`[T, D]`), the last action is
+            dropped. A dictionary may also have `extras`, a dictionary of further values for each
+            observation, and `names`.
         path: The store's directory.
-        rate: Steps a second, where that is known.
+        rate: Steps a second, if known.
         names: A name for each coordinate of the observations.
         layout: The layout of the states; None proposes one.
         hold_out: The share of episodes for validation.
-        action_low: The smallest action: one number for all components, or one for each; what the
-            data shows unless given.
-        action_high: The largest.
-        units: Physical units of groups, such as `{"joint*": "deg"}`, by their names; a star stands
-            for anything.
+        action_low: The smallest action: one number for all components, or one for each. Without
+            it, the data decides.
+        action_high: The largest action, given in the same way.
+        action_switches: Components of actions, counted from 0, that have two values in the data. A
+            policy then answers only these two values.
+        units: Physical units of groups by name, such as `{"joint*": "deg"}`; a star matches any
+            text.
 
     Returns:
-        The store, opened memory-mapped; its `notices` say what was left out or changed.
+        The store, opened memory-mapped. Its `notices` say what was left out or changed.
 
     Raises:
-        GoalsetsError: An episode is not as above; the message names it, and what was expected.
+        GoalsetsError: An episode has another form; the message names the episode and what was
+            expected.
     """
-    # Whoever reads a store needs no source: they are imported by those who import data.
+    # Imported here, because reading a store needs no sources.
     from goalsets.data.given import Given
     from goalsets.data.importing import import_source, write_proposal
 
@@ -63,6 +69,7 @@ def from_episodes(  # noqa: PLR0913 - what is known of the data
         hold_out=hold_out,
         action_low=action_low,
         action_high=action_high,
+        action_switches=action_switches,
         units=units or {},
     )
     write_proposal(imported)

@@ -1,9 +1,10 @@
-"""Where batches come from: data in memory, or left on disk.
+"""Draws batches from data in memory or on disk.
 
-Which transitions are drawn does not depend on where the data lies. Data that fits into a window is
-drawn from as a whole; larger data through a rotating `Window`, in memory as on disk. In memory,
-all of it is standardised once; on disk, the rows that were drawn are, which gives the same bits.
-So a run ends with the same weights wherever its data was, and may even change that on the way.
+Which transitions are drawn does not depend on where the data is. Data that fits into a window is
+drawn from as a whole. Larger data is drawn from through a rotating `Window`, in memory and on disk
+alike. In memory, all data is standardised once. On disk, only the drawn rows are standardised,
+which gives the same bits. So a run ends with the same weights wherever its data is. A resumed run
+may even use another place.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ from goalsets.workers import available_memory, silence
 Floats = NDArray[np.float32]
 
 DataIn = Literal["auto", "memory", "disk"]
-"""Where data lies while a run is trained; `auto` goes by its size."""
+"""Where the data is during training; `auto` decides by its size."""
 DataPlace = Literal["memory", "disk"]
 
 _MEMORY_SHARE = 0.5
-"""How much of the memory that is available a copy of the data may take."""
+"""The share of the available memory that a copy of the data may take."""
 
 
 class DataSource:
-    """Draws transitions and states, and hands out their standardised rows.
+    """Draws transitions and states, and returns their standardised rows.
 
     Args:
         data: The episodes.
-        normaliser: Standardises rows as they are handed out; None for data that is standardised.
-        seed: Chooses the order in which parts of large data are drawn from.
-        window_bytes: Data with larger observations is drawn from through a window of this size;
-            None draws from everything.
+        normaliser: Standardises the returned rows; None if the data is standardised already.
+        seed: Chooses the order of the parts of large data.
+        window_bytes: If the observations are larger than this, they are drawn from through a
+            window of this size. None always draws from all data.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class DataSource:
         self.data = data
         self._normaliser = normaliser
         self._seed, self._window_bytes = seed, window_bytes
-        # Plain arrays: numpy asks a np.memmap about itself at every step of the way.
+        # Plain arrays are faster: np.memmap adds work to every operation.
         self._observations, self._actions = np.asarray(data.observations), np.asarray(data.actions)
         self._window: Window | None = None
         self.seek(0)
@@ -65,7 +66,7 @@ class DataSource:
         return self._window is not None
 
     def seek(self, drawn: int) -> None:
-        """Go to where a source is that has drawn so many transitions: a resumed run does."""
+        """Go to the position after `drawn` transitions, as a resumed run must."""
         if self._window is not None:
             self.close()
         if self._window_bytes is not None and self._observations.nbytes > self._window_bytes:
@@ -83,7 +84,7 @@ class DataSource:
 
     def states(self, rows: Rows) -> Floats:
         """The standardised states of rows `[N]`, as `[N, D]`."""
-        # `take` copies whole rows, where indexing with an array goes number by number.
+        # `take` copies whole rows, which is faster than indexing with an array.
         found = self._observations.take(rows, 0)
         return found if self._normaliser is None else self._normaliser.states(found)
 
@@ -93,12 +94,12 @@ class DataSource:
         return found if self._normaliser is None else self._normaliser.actions(found)
 
     def advance(self, count: int) -> None:
-        """Say that a batch of so many transitions was drawn: a window moves on."""
+        """Count a batch of `count` drawn transitions; a window then moves on."""
         if self._window is not None:
             self._window.advance(count)
 
     def close(self) -> None:
-        """Give back the memory of what was read from disk."""
+        """Release the memory of rows that were read from disk."""
         for array in (self.data.observations, self.data.actions):
             give_back(array, 0, len(array))
 
@@ -111,7 +112,7 @@ def make_source(
     seed: int,
     window_bytes: int = WINDOW_BYTES,
 ) -> DataSource:
-    """Draw from a standardised copy of data in memory, or from the data where it is."""
+    """Draw from a standardised copy in memory, or from the data where it is."""
     if place == "memory":
         return DataSource(normaliser.apply(data), seed=seed, window_bytes=window_bytes)
     return DataSource(data, normaliser, seed=seed, window_bytes=window_bytes)
@@ -124,13 +125,13 @@ def choose_place(
     runs: int = 1,
     say: Callable[[str], None] = silence,
 ) -> DataPlace:
-    """Decide where data lies while a run is trained.
+    """Decide where the data is during training.
 
     Args:
         asked: `auto` takes memory if a copy needs less than half of what is available.
         data: The data.
         runs: How many runs share the memory.
-        say: Told of a choice that `auto` made.
+        say: Called with a sentence about the choice that `auto` made.
     """
     if asked not in ("auto", "memory", "disk"):
         raise GoalsetsError(f"data can be in 'auto', 'memory' or 'disk', got {asked!r}.")
@@ -141,7 +142,7 @@ def choose_place(
     share = " for each run" if runs > 1 else ""
     say(
         f"data {'in memory' if place == 'memory' else 'left on disk'}: a copy takes "
-        f"{_gigabytes(needed)}, {_gigabytes(available)} are free{share} (--data-in)."
+        f"{_gigabytes(needed)}, {_gigabytes(available)} are free{share} (change with --data-in)."
     )
     return place
 

@@ -1,4 +1,4 @@
-"""What sources say of their states, under the name that they know: see `goalsets.core.flatten`."""
+"""The names of `goalsets.core.flatten`, for sources, which import them from here."""
 
 from goalsets.core.flatten import (
     FieldSpec,

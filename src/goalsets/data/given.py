@@ -1,4 +1,4 @@
-"""Episodes that a program has at hand, as a source like any log."""
+"""A source of episodes that a program holds in memory."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Given:
     parts: tuple[FieldSpec, ...]
     """What makes up their observations."""
     rate: float | None = None
-    """Steps a second, where that is known."""
+    """Steps a second, if known."""
     notices: Notices = field(default_factory=Notices, repr=False, compare=False)
     """What was left out or changed."""
 
@@ -41,7 +41,7 @@ class Given:
         rate: float | None = None,
         names: Sequence[str] = (),
     ) -> Given:
-        """Check what a program gives, and make episodes of it."""
+        """Check the given episodes and convert them."""
         notices = Notices()
         if isinstance(episodes, Mapping | Episode | str):
             raise SourceError(
@@ -55,7 +55,7 @@ class Given:
             own = _parts(plain, names, where, notices)
             if parts and own != parts:
                 raise SourceError(
-                    f"{where} has {_print(own)}; expected {_print(parts)}, as before."
+                    f"{where} has {_print(own)}; expected {_print(parts)}, as in earlier episodes."
                 )
             parts = own
             episode = _episode(plain, parts, where, notices)
@@ -98,7 +98,7 @@ def _as_mapping(given: object, where: str, notices: Notices) -> Mapping[str, Any
             raise SourceError(f"{where} has no {key!r}: {_instead(key, keys)}")
     unread = [key for key in keys if key not in _KEYS]
     if unread:
-        notices.add(f"not read: {', '.join(unread)} (put what to keep into 'extras')")
+        notices.add(f"not read: {', '.join(unread)} (to keep values, put them into 'extras')")
     return given
 
 
@@ -123,7 +123,10 @@ def _parts(
     if not own:
         return parts
     if len(parts) != 1:
-        raise SourceError(f"{where}: names are for one array, and the observations have several.")
+        raise SourceError(
+            f"{where}: names can be given for one array of observations only, got {len(parts)} "
+            "arrays."
+        )
     if len(own) != parts[0].size:
         raise SourceError(
             f"{where}: got {len(own)} names for {parts[0].size} coordinates of the observations."
@@ -153,7 +156,7 @@ def _episode(
 
 
 def _actions(given: object, where: str) -> NDArray[np.float32]:
-    """Actions are wanted whole: leaving a part of them out would change what was done."""
+    """Read actions. A part that is not numbers is an error, because actions must be complete."""
     try:
         parts, left_out = choose_fields({k: _shape(v) for k, v in leaves(given).items()})
         if not left_out:
@@ -161,7 +164,7 @@ def _actions(given: object, where: str) -> NDArray[np.float32]:
     except GoalsetsError as error:
         raise SourceError(f"{where}, actions: {error} Expected actions [T, A].") from None
     raise SourceError(
-        f"{where}: actions {', '.join(map(repr, left_out))} are no vectors of numbers."
+        f"{where}: actions {', '.join(map(repr, left_out))} are not vectors of numbers."
     )
 
 
@@ -170,12 +173,12 @@ def _check_actions(episode: Episode, before: Sequence[Episode], where: str) -> N
     if episode.actions.shape[1] != expected:
         raise SourceError(
             f"{where}: its actions have {episode.actions.shape[1]} components; expected "
-            f"{expected}, as before."
+            f"{expected}, as in earlier episodes."
         )
 
 
 def _shape(value: object) -> Shape | None:
-    """The shape of one step's entry; None for what is no array of numbers over time."""
+    """The shape of one step's entry; None if it is not an array of numbers over time."""
     try:
         array: NDArray[Any] = np.asarray(value)
     except ValueError:  # lists of different lengths

@@ -1,11 +1,11 @@
-"""A horizon for data of one's own: how many steps the data takes to get anywhere.
+"""A default horizon for a user's own data: how many steps ahead a goal may be.
 
-A goal is a state that the data came to later. If it is only a few steps ahead, a policy never hears
-of places that are further away. If it is so far ahead that the data could be anywhere by then, the
-action that was taken says little about it. In between lies the time after which every group is, on
-average, nearly as far from where it was as it is half an episode later or more. Of motions that go
-somewhere and end there, this is about two thirds of an episode; of long logs that come and go, it
-is the time that their slowest thing takes to be moved.
+A goal is a later state of the same episode. If goals are only a few steps ahead, a policy never
+learns about places that are further away. If goals are very far ahead, the action says little about
+them. The default horizon lies in between. It is the number of steps after which every group has, on
+average, moved nine tenths as far as it moves in half an episode or more. If each episode is one
+motion that ends at its target, the horizon is about two thirds of an episode. In long logs that
+move back and forth, it is the time that the slowest group needs to move.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from goalsets.core.metrics import distance
 from goalsets.data.trajectories import Trajectories
 
 _NEARLY = 0.9
-"""As far as it gets, nearly."""
+"""The share of its usual distance that every group must have moved within the horizon."""
 _PAIRS = 2_000
 """Pairs of states that are compared at each number of steps."""
 _LAGS = 40
-"""Numbers of steps that are tried, each a few percent more than the one before."""
+"""How many numbers of steps are tried; they grow geometrically."""
 _LONG = 12
-"""Numbers of steps, half an episode or more, that tell how far groups get."""
+"""How many numbers of steps, of half an episode or more, measure the usual distance."""
 WORDS = (
-    "by then the data is, on average, nine tenths as far from where it was as it gets; "
+    "by then every group has moved, on average, nine tenths as far as in half an episode or more; "
     "--horizon sets another"
 )
-"""What it means, for people."""
+"""The meaning of the default horizon, for people."""
 
 
 def usual_horizon(data: Trajectories, layout: StateLayout) -> int:
-    """How many steps ahead a state may be a goal, from the data; the same for the same data."""
+    """How many steps ahead a goal may be, measured from the data. Equal data gives equal values."""
     rng = np.random.default_rng(0)
     longest = max(1, int(np.quantile(data.lengths, 0.9)))
     groups = [*layout.groups]
@@ -50,8 +50,8 @@ def usual_horizon(data: Trajectories, layout: StateLayout) -> int:
 def _moved(
     data: Trajectories, groups: list[Group], lag: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """How far each group is from where it was, on average, so many steps later: `[G]`."""
-    starts = np.maximum(data.lengths - lag + 1, 0)  # states of each episode with one so much later
+    """The mean distance that each group moves in `lag` steps: `[G]`."""
+    starts = np.maximum(data.lengths - lag + 1, 0)  # states with another one `lag` steps later
     chosen = rng.choice(len(starts), _PAIRS, p=starts / starts.sum())
     rows = np.sort(data.offsets[chosen] + (rng.random(_PAIRS) * starts[chosen]).astype(np.int64))
     before, after = data.states(rows).astype(np.float64), data.states(rows + lag).astype(np.float64)

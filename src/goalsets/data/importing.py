@@ -1,4 +1,4 @@
-"""From a source to a store: the layout, the splits, and nothing left out in silence."""
+"""Writes the episodes of a source to a store, with a layout, splits and notices."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from goalsets.data.store import Split, Store
 from goalsets.data.writer import StoreWriter
 
 SAMPLE_STATES = 50_000
-"""How many states a layout is proposed from."""
+"""How many states are read to propose a layout."""
 
 NO_UNITS: Mapping[str, str] = {}
 Progress = Callable[[int, int], None]
@@ -30,13 +30,13 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Imported:
-    """A store that was written, and the proposal behind its layout if nobody gave one."""
+    """A store that was written, and the proposal for its layout if none was given."""
 
     store: Store
     proposal: Proposal | None
 
 
-def import_source(
+def import_source(  # noqa: PLR0913 - each argument is one fact about the data
     source: Source,
     path: str | Path,
     layout: StateLayout | None = None,
@@ -44,6 +44,7 @@ def import_source(
     hold_out: float = 0.1,
     action_low: Sequence[float] | None = None,
     action_high: Sequence[float] | None = None,
+    action_switches: Sequence[int] | None = None,
     units: Mapping[str, str] = NO_UNITS,
     progress: Progress | None = None,
 ) -> Imported:
@@ -53,22 +54,24 @@ def import_source(
         source: Where the episodes come from.
         path: The store's directory.
         layout: The layout of the states; None proposes one from a sample of them.
-        hold_out: The share of episodes for validation, where the source does not set any apart.
-        action_low: The smallest action: one number for all components, or one for each. Unless
-            given, what the source knows of its action space, else what the data shows.
-        action_high: The largest.
-        units: Physical units of groups, such as `{"joint*": "deg"}`, by their names; a star stands
-            for anything.
-        progress: Told about every episode.
+        hold_out: The share of episodes for validation, if the source has no validation episodes.
+        action_low: The smallest action: one number for all components, or one for each. Without
+            it, the source's action space decides, or else the data.
+        action_high: The largest action, given in the same way.
+        action_switches: Components of actions, counted from 0, that have two values in the data. A
+            policy then answers only these two values.
+        units: Physical units of groups by name, such as `{"joint*": "deg"}`; a star matches any
+            text.
+        progress: Called after every episode.
     """
     if not 0 <= hold_out < 1:
         raise GoalsetsError(
             f"the share to hold out must be at least 0 and below 1, got {hold_out}."
         )
     proposal = None
-    limits = Limits(known_action_space(source), action_low, action_high)
+    limits = Limits(known_action_space(source), action_low, action_high, action_switches)
     known = None if layout is None else with_units(layout, units)
-    # Entered before anything is read: whoever may not write is told at once.
+    # Enter the writer before anything is read, so that missing permissions raise an error at once.
     with StoreWriter(path, known, source.describe(), known_rate(source), limits) as writer:
         if known is None:
             sample, starts = _sample(source)
@@ -94,7 +97,7 @@ def with_units(layout: StateLayout, units: Mapping[str, str]) -> StateLayout:
         meant = [place for place, g in enumerate(groups) if fnmatch.fnmatchcase(g.name, pattern)]
         if not meant:
             raise GoalsetsError(
-                f"no group is called {pattern!r}: {suggest(pattern, layout.by_name)}"
+                f"no group is named {pattern!r}: {suggest(pattern, layout.by_name)}"
             )
         for place in meant:
             groups[place] = dataclasses.replace(groups[place], unit=unit)
@@ -102,7 +105,7 @@ def with_units(layout: StateLayout, units: Mapping[str, str]) -> StateLayout:
 
 
 def write_proposal(imported: Imported) -> Path | None:
-    """Write the proposed layout beside the store, with its offers; None where one was given."""
+    """Write the proposed layout and its offers beside the store; None if a layout was given."""
     if imported.proposal is None:
         return None
     store = imported.store.path
@@ -112,14 +115,15 @@ def write_proposal(imported: Imported) -> Path | None:
 
 
 def _splits(source: Source, share: float) -> Iterator[tuple[Split, Episode]]:
-    """Episodes for training, then those for validation; a store is written in this order."""
+    """Episodes for training, then those for validation, in the order of a store."""
     if source.has_validation:
         for episode in source.episodes("train"):
             yield "train", episode
         for episode in source.episodes("validation"):
             yield "validation", episode
         return
-    # Nothing is set apart: hold out evenly spread episodes. Reading twice keeps memory small.
+    # The source has no validation episodes: hold out evenly spread ones. Reading the source twice
+    # keeps memory small.
     for index, episode in enumerate(source.episodes("train")):
         if not _held_out(index, share):
             yield "train", episode
@@ -130,12 +134,12 @@ def _splits(source: Source, share: float) -> Iterator[tuple[Split, Episode]]:
 
 
 def _held_out(index: int, share: float) -> bool:
-    """Whether an episode is where the running count of held-out episodes grows by one."""
+    """Whether an episode is held out: the running count of held-out episodes grows there."""
     return int((index + 1) * share) > int(index * share)
 
 
 def _sample(source: Source) -> tuple[NDArray[np.float32], list[int]]:
-    """The first states of a source, enough to see what they are, and where episodes begin."""
+    """The first states of a source, and the rows at which episodes begin."""
     parts: list[NDArray[np.float32]] = []
     starts: list[int] = []
     total = 0

@@ -1,4 +1,4 @@
-"""Standardising states and actions: mean zero, deviation one, over the training data."""
+"""Standardises states and actions to mean zero and deviation one over the training data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from goalsets.data.trajectories import Trajectories
 Floats = NDArray[np.float32]
 
 _LEAST_STD = 1e-6
-"""A coordinate that moves less than this is constant, and is only centred."""
+"""A coordinate with a smaller deviation counts as constant, and is only centred."""
 _CHUNK = 1 << 18
 
 
@@ -34,7 +34,7 @@ class Normaliser:
 
     @classmethod
     def fit(cls, trajectories: Trajectories) -> Normaliser:
-        """Measure trajectories; the filling action of a last state does not count."""
+        """Measure trajectories. The last row of an episode has no action and is not counted."""
         starts = np.ones(trajectories.num_states, dtype=np.bool_)
         starts[trajectories.offsets[1:] - 1] = False
         return cls(*_moments(trajectories.observations), *_moments(trajectories.actions, starts))
@@ -42,7 +42,7 @@ class Normaliser:
     def states(self, raw: Floats) -> Floats:
         """Standardise states `[..., D]`."""
         found = raw - self.state_mean
-        found /= self.state_std  # in place: large pieces come by here
+        found /= self.state_std  # in place, because arrays may be large
         return found
 
     def actions(self, raw: Floats) -> Floats:
@@ -66,7 +66,7 @@ class Normaliser:
 
 
 def _in_pieces(standardise: Callable[[Floats], Floats], values: Floats) -> Floats:
-    """Standardise a whole array, of which no more than a piece need be in memory twice."""
+    """Standardise a whole array, piece by piece, so that memory holds only one piece twice."""
     found = np.empty(values.shape, np.float32)
     for rows, part in pieces(values, _CHUNK):
         found[rows] = standardise(np.asarray(part))
@@ -74,7 +74,7 @@ def _in_pieces(standardise: Callable[[Floats], Floats], values: Floats) -> Float
 
 
 def _moments(values: Floats, counted: NDArray[np.bool_] | None = None) -> tuple[Floats, Floats]:
-    """Mean and deviation over the counted rows, in double precision and a piece at a time."""
+    """Mean and deviation over the counted rows, in double precision and piece by piece."""
     count = len(values) if counted is None else int(counted.sum())
     total, squares = np.zeros(values.shape[1]), np.zeros(values.shape[1])
     for rows, part in pieces(values, _CHUNK):
@@ -84,7 +84,7 @@ def _moments(values: Floats, counted: NDArray[np.bool_] | None = None) -> tuple[
         apart = _select(part, counted, rows) - mean
         apart *= apart
         squares += apart.sum(axis=0)
-        del apart  # before the next one is made
+        del apart  # free it before the next piece
     std = np.sqrt(squares / count)
     std[std < _LEAST_STD] = 1.0
     return mean.astype(np.float32), std.astype(np.float32)

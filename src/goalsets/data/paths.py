@@ -1,4 +1,4 @@
-"""Where data sets live unless somebody says otherwise."""
+"""The default directory of data sets."""
 
 from __future__ import annotations
 

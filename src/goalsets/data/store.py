@@ -2,13 +2,13 @@
 
 A store is a directory:
 
-    store.json         what there is: layout, splits, rate, the bounds of actions, and for each
-                       array its dtype, shape and digest
+    store.json         the index: layout, splits, rate, the bounds of actions, and for each array
+                       its dtype, shape and digest
     data-<id>/         observations.npy, actions.npy, offsets.npy, extra.<name>.npy
-    derived-<...>      what was worked out from the arrays; it may be removed at any time
+    derived-<...>      files that were computed from the arrays; they may be removed at any time
 
-`store.json` names the directory that holds the arrays and is replaced in one step, so that a
-conversion that is killed leaves the old store or none. The arrays are plain `.npy` files.
+`store.json` names the directory that holds the arrays. It is replaced in one step, so a conversion
+that is killed leaves the old store, or no store. The arrays are plain `.npy` files.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ VERSION = 1
 INDEX = "store.json"
 EXTRA = "extra."
 DERIVED = "derived-"
-"""How files begin that can be made from the arrays again."""
+"""The prefix of files that can be computed from the arrays again."""
 _FORMS = {"observations": ("float32", 2), "actions": ("float32", 2), "offsets": ("int64", 1)}
 """For each array that every store has, its dtype and how many axes it has."""
 REQUIRED = tuple(_FORMS)
@@ -45,7 +45,7 @@ Split = Literal["train", "validation"]
 
 
 class StoreError(GoalsetsError):
-    """A store that cannot be read or written; the message names the file."""
+    """A store cannot be read or written; the message names the file."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class Store:
     """What the import left out or changed, for people."""
     records: Mapping[str, ArrayRecord]
     rate: float | None = None
-    """Steps a second, where that is known."""
+    """Steps a second, if known."""
     kept_bounds: Bounds | None = None
-    """The bounds of actions that were kept; stores of older versions have none."""
+    """The bounds of actions from the index; stores of older versions have none."""
 
     @classmethod
     def open(cls, path: str | Path, *, mapped: bool = False) -> Store:
@@ -89,8 +89,8 @@ class Store:
 
         Args:
             path: The store's directory.
-            mapped: Map the arrays into memory instead of reading them. Reading also checks
-                every array's digest; mapping checks shapes and sizes, and `verify` the rest.
+            mapped: Map the arrays into memory instead of reading them. Reading checks the digest
+                of every array. Mapping checks only shapes and sizes; `verify` checks the digests.
         """
         path = Path(path)
         index = _read_index(path)
@@ -117,7 +117,7 @@ class Store:
 
     @functools.cached_property
     def bounds(self) -> Bounds:
-        """The bounds of actions: those that were kept, or what training episodes show."""
+        """The bounds of actions: from the index, or from the training episodes."""
         return self.kept_bounds or Bounds.seen_in(self.train)
 
     @functools.cached_property
@@ -136,7 +136,7 @@ class Store:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """A digest of the content: equal for equal data, wherever it lies."""
+        """A digest of the content: equal for equal data in any directory."""
         return fingerprint(self.records, self.num_train)
 
     def verify(self) -> None:
@@ -153,7 +153,7 @@ class Store:
 
 
 def fingerprint(records: Mapping[str, ArrayRecord], num_train: int) -> str:
-    """Digest the arrays' names, types, shapes and digests, and where the split is."""
+    """A digest of the arrays' names, types, shapes and digests, and of the split."""
     plain = [[n, r.dtype, list(r.shape), r.digest] for n, r in sorted(records.items())]
     text = json.dumps([plain, num_train])
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
@@ -192,8 +192,8 @@ class _Index:
     splits: _Splits
     layout: dict[str, Any] | None
     arrays: dict[str, ArrayRecord]
-    rate: float | None = None  # stores of older versions do not say it
-    actions: dict[str, Any] | None = None  # nor this
+    rate: float | None = None  # missing in stores of older versions
+    actions: dict[str, Any] | None = None  # missing in stores of older versions
 
     def __post_init__(self) -> None:
         for name in REQUIRED:
@@ -210,15 +210,15 @@ def _read_index(path: Path) -> _Index:
     file = path / INDEX
     if not file.exists():
         raise StoreError(
-            f"{path} is no store: it has no {INDEX}. 'goalsets data import' writes one."
+            f"{path} is not a store: it has no {INDEX}. 'goalsets data import' writes a store."
         )
     index = door.read_json(file, kind=StoreError)
     if not isinstance(index, dict) or index.get("format") != FORMAT:
         raise StoreError(f"{file} is not the index of a store.")
     if index.get("version") != VERSION:
         raise StoreError(
-            f"{path} is a store of version {index.get('version')}; this is goalsets with "
-            f"version {VERSION}. Import the data again."
+            f"{path} is a store of version {index.get('version')}; this goalsets reads version "
+            f"{VERSION}. Import the data again."
         )
     return door.fit(index, _Index, f"{file} is damaged", kind=StoreError)
 
@@ -226,13 +226,14 @@ def _read_index(path: Path) -> _Index:
 def _read_bounds(
     plain: Mapping[str, Any] | None, trajectories: Trajectories, place: Path
 ) -> Bounds | None:
-    """The bounds of actions, which must fit the actions."""
+    """Read the bounds of actions and check that they fit the actions."""
     if plain is None:
         return None
     try:
         bounds = Bounds.from_dict(plain)
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{place} is damaged: 'actions': {error}.") from None
+        told = str(error).rstrip(".")
+        raise StoreError(f"{place} is damaged: 'actions': {told}.") from None
     if len(bounds.low) != trajectories.actions.shape[1]:
         raise StoreError(
             f"{place} is damaged: it bounds actions of {len(bounds.low)} components, the arrays "
@@ -274,7 +275,7 @@ def _open_array(path: Path, record: ArrayRecord, mapped: bool) -> NDArray[Any]:
 
 
 def _assemble(arrays: Mapping[str, NDArray[Any]], data: Path) -> Trajectories:
-    """Put the arrays together, and check that they belong together."""
+    """Combine the arrays and check that they fit each other."""
     for name, (dtype, axes) in _FORMS.items():
         found = arrays[name]
         if found.dtype != dtype or found.ndim != axes:
@@ -282,17 +283,19 @@ def _assemble(arrays: Mapping[str, NDArray[Any]], data: Path) -> Trajectories:
                 f"{data / name}.npy: expected {dtype} with {axes} axes, got "
                 f"{found.dtype}{list(found.shape)}."
             )
-    offsets = np.array(arrays["offsets"])  # small, and asked for all the time: in memory
+    offsets = np.array(arrays["offsets"])  # small and often used, so it is copied into memory
     if 0 in (len(offsets), arrays["observations"].shape[1], arrays["actions"].shape[1]):
         raise StoreError(f"{data} is damaged: it has no episodes, no states or no actions.")
     rows = len(arrays["observations"])
     for name, array in arrays.items():
         if name != "offsets" and array.shape[:1] != (rows,):
             raise StoreError(
-                f"{data / name}.npy has {len(array) if array.ndim else 'no'} rows where "
+                f"{data / name}.npy has {len(array) if array.ndim else 'no'} rows, but "
                 f"observations.npy has {rows}."
             )
     if offsets[0] != 0 or offsets[-1] != rows or (np.diff(offsets) < 1).any():
-        raise StoreError(f"{data / 'offsets.npy'} is damaged: it does not divide {rows} rows.")
+        raise StoreError(
+            f"{data / 'offsets.npy'} is damaged: expected numbers that increase from 0 to {rows}."
+        )
     extras = {n.removeprefix(EXTRA): a for n, a in arrays.items() if n.startswith(EXTRA)}
     return Trajectories(arrays["observations"], arrays["actions"], offsets, extras)

@@ -1,8 +1,9 @@
-"""The usual tolerance: what stands in where nobody says how near is near enough.
+"""The usual tolerance: a default for groups whose layout gives no tolerance.
 
-One rule for all who need one: proposed layouts, inspection, and the verdicts of `goalsets check`.
-It is a twentieth of the range in which 98 % of the values lie, of the widest coordinate; a few
-outliers do not widen it. Of an angle or a rotation, it is a twentieth of half a turn.
+Proposed layouts, inspection and the verdicts of `goalsets check` use the same rule. The usual
+tolerance is a twentieth of the range that holds 98 % of the values, taken from the coordinate with
+the widest range. A few outliers do not widen it. For an angle or a rotation, it is a twentieth of
+half a turn.
 """
 
 from __future__ import annotations
@@ -20,27 +21,27 @@ from goalsets.data.trajectories import Trajectories
 
 SHARE = 0.05
 _MOST_STATES = 50_000
-"""States that are looked at, evenly spread over all."""
+"""The most states that are read, evenly spread over all."""
 
 
 class UsualTolerances:
-    """Tells the usual tolerance of any coordinates.
+    """Finds the usual tolerance of any coordinates.
 
     Args:
-        states: `[N, D]`; values that are not finite are passed over.
+        states: `[N, D]`; values that are not finite are ignored.
     """
 
     def __init__(self, states: NDArray[Any]) -> None:
-        """Look at every coordinate once."""
+        """Keep the states."""
         self._states = np.asarray(states)
 
     @classmethod
     def of(cls, data: Trajectories) -> UsualTolerances:
-        """From the states of episodes."""
+        """The usual tolerances for the states of some episodes."""
         return cls(data.observations[:: max(1, -(-data.num_states // _MOST_STATES))])
 
     def find(self, indices: Sequence[int], metric: Metric) -> tuple[float, str]:
-        """The tolerance of coordinates under a metric, and where it comes from, for people."""
+        """The tolerance of coordinates under a metric, and its reason as text for people."""
         if metric == "exact":
             return 0.0, "it is compared exactly"
         if metric in ("angle", "quaternion"):
@@ -63,7 +64,7 @@ class UsualTolerances:
         return self.find(group.indices, group.metric)[0]
 
     def _look(self, index: int) -> tuple[tuple[float, float], float]:
-        """The range of most values and of all of them, and the largest without its sign."""
+        """The range of 98 % of the values, the range of all, and the largest absolute value."""
         column = self._states[:, index].astype(np.float64)
         column = column[np.isfinite(column)]
         if len(column) == 0:
@@ -73,5 +74,5 @@ class UsualTolerances:
 
 
 def _rounded(widest: float) -> float:
-    """To two digits, so that it can be read out."""
+    """A share of the range, rounded to two digits, so that people can read it."""
     return float(f"{SHARE * widest:.2g}")

@@ -1,4 +1,4 @@
-"""Trajectories: episodes of any length, end to end in a few large arrays."""
+"""Trajectories: episodes of any length, stored end to end in a few large arrays."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Trajectories:
 
     def states(self, rows: Rows) -> NDArray[np.float32]:
         """The states `[B, D]` at rows."""
-        # `take` copies whole rows, where indexing with an array goes number by number.
+        # `take` copies whole rows, which is faster than indexing with an array.
         return self.observations.take(rows, 0)
 
     def taken_actions(self, rows: Rows) -> NDArray[np.float32]:
@@ -117,10 +117,10 @@ class Trajectories:
         return self.actions.take(rows, 0)
 
     def advance(self, count: int) -> None:
-        """Hear that a batch was drawn; all of the data stays within reach."""
+        """Do nothing. `Window` has the same method, and moves on."""
 
     def seek(self, drawn: int) -> None:
-        """Hear how much was drawn before; it makes no difference."""
+        """Do nothing. `DataSource` has the same method, and moves its window."""
 
     def locate(self, transitions: Rows) -> tuple[Rows, Rows]:
         """Turn transitions, counted from 0, into rows and the last rows of their episodes."""
@@ -128,12 +128,12 @@ class Trajectories:
             episodes = transitions // self._equal_length
         else:
             episodes = np.searchsorted(self._first_transitions, transitions, side="right") - 1
-        # Every episode before has one state more than transitions.
+        # Every earlier episode has one state more than transitions.
         return transitions + episodes, self.offsets[episodes + 1] - 1
 
     @functools.cached_property
     def _equal_length(self) -> int | None:
-        """The length of all episodes where it is one: a division is cheaper than a search."""
+        """The common length of all episodes, or None. With it, a division replaces a search."""
         lengths = self.lengths
         same = len(lengths) > 0 and lengths[0] > 0 and bool((lengths == lengths[0]).all())
         return int(lengths[0]) if same else None

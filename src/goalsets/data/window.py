@@ -1,12 +1,11 @@
-"""Drawing from data that is larger than memory.
+"""Draws from data that is larger than memory.
 
-A batch of random transitions touches a page of the file for every row. Once the pages are mapped
-that costs nothing, but they stay mapped, until the whole file counts as resident memory; and while
-they are on disk, each one is a random read. So transitions are drawn from a *window*: some hundred
-blocks of whole episodes, picked at random, of which the oldest is replaced when as many
-transitions have been drawn as a block holds. One turn through all blocks is thus one epoch; every
-block spends the same time in the window, so that every transition is drawn equally often; and
-within a window draws are independent.
+A batch of random transitions reads one page of the file for every row. A page on disk costs a
+random read. A page that is mapped costs nothing, but it stays mapped, until the whole file counts
+as resident memory. So transitions are drawn from a *window*: a few hundred blocks of whole
+episodes, chosen at random. When as many transitions have been drawn as a block holds, the oldest
+block is replaced. So one pass through all blocks is one epoch. Every block spends the same time in
+the window, so every transition is drawn equally often. Draws within a window are independent.
 """
 
 from __future__ import annotations
@@ -22,26 +21,27 @@ from goalsets.data.trajectories import Rows, Trajectories
 
 MEBIBYTE = 1 << 20
 WINDOW_BYTES = 256 * MEBIBYTE
-"""Room for the observations of a million transitions with 67 coordinates."""
+"""The size of a window: it holds the observations of a million transitions with 67 coordinates."""
 _BLOCKS = 256
-"""Blocks of a window: many, so that a batch is a mixture of places all over the data; but not so
-many that the pages at their edges, which are mapped with them, would count."""
+"""Blocks of a window. Many blocks make a batch a mixture of places all over the data. But every
+block also maps the pages at its edges, so there should not be too many."""
 _LARGEST_TABLE = 8
-"""Entries for each block."""
+"""The most entries of the look-up table for each block."""
 
 
 class Window:
-    """A rotating choice of blocks, with the same draws as `Trajectories`.
+    """A rotating choice of blocks, with the same methods to draw as `Trajectories`.
 
-    It is a function of its seed and of how many transitions were drawn, so that a resumed run
-    sees what an undisturbed one would. An episode is never divided: one that is larger than a
-    block is a block by itself.
+    The window depends only on its seed and on the number of transitions drawn so far. So a resumed
+    run draws the same transitions as a run that was not interrupted. An episode is never divided:
+    one that is larger than a block is a block by itself.
 
     Args:
         trajectories: The data.
         seed: Chooses the order of the blocks.
-        window_bytes: How much of the observations may be in the window.
-        block_bytes: How much of them makes a block; by default a small part of the window.
+        window_bytes: The size of the observations in the window.
+        block_bytes: The size of the observations in a block; by default a small part of the
+            window.
         drawn: How many transitions have been drawn already, when a run is resumed.
     """
 
@@ -67,7 +67,7 @@ class Window:
         self.drawn = drawn
         self._edges = _block_edges(trajectories, block_bytes)
         blocks = len(self._edges) - 1
-        # Not window_bytes // block_bytes: long episodes make larger blocks than were asked for.
+        # Not window_bytes // block_bytes: long episodes make larger blocks than block_bytes.
         share = window_bytes / max(1, trajectories.observations.nbytes)
         self.size = min(blocks, max(1, int(share * blocks)))
         self._before = trajectories.offsets[self._edges] - self._edges
@@ -75,18 +75,18 @@ class Window:
         self._transitions_a_block = max(1, int(self._before[-1]) // blocks)
         self._orders: dict[int, NDArray[np.int64]] = {}
         self._moves = drawn // self._transitions_a_block
-        # Stretches of a power of two, each no longer than the smallest block.
+        # The table divides transitions into ranges of 2**stretch, none longer than any block.
         self._stretch = max(0, int(self._transitions.min()).bit_length() - 1)
         self._filled = False
         self._enter()
 
     @property
     def covers_everything(self) -> bool:
-        """Whether the data fits into the window, so that it never moves."""
+        """Whether all data fits into the window; the window then never moves."""
         return self.size == len(self._edges) - 1
 
     def advance(self, count: int) -> None:
-        """Say that a batch of `count` transitions was drawn; old blocks may make way."""
+        """Count a batch of `count` drawn transitions, and replace old blocks if it is time."""
         self.drawn += count
         if self.covers_everything:
             return
@@ -104,14 +104,14 @@ class Window:
         return self._locate(rng.integers(0, self._cumulative[-1], count))
 
     def draw_states(self, count: int, rng: np.random.Generator) -> Rows:
-        """Draw states of the window uniformly, but for the last ones of episodes."""
+        """Draw states of the window uniformly, except the last states of episodes."""
         return self._locate(rng.integers(0, self._cumulative[-1], count))[0]
 
     def _locate(self, drawn: Rows) -> tuple[Rows, Rows]:
         if not self._filled:
             self._fill()
-        # A table says in which block a stretch of transitions begins; it may end in the next one.
-        # That is several times as fast as to search, where blocks are of about the same size.
+        # The table gives the block in which each range of transitions begins. The range may end in
+        # the next block. For blocks of similar size, this is several times as fast as a search.
         if self._table is not None:
             place = self._table[drawn >> self._stretch]
             place += drawn >= self._cumulative[place + 1]
@@ -120,7 +120,7 @@ class Window:
         return self.trajectories.locate(drawn + self._shift[place])
 
     def _fill(self) -> None:
-        """Read the blocks one after the other: the first batches would read them row by row."""
+        """Read the blocks one after another. Otherwise the first batches read them row by row."""
         self._filled = True
         for block in self._blocks:
             self._tell(bring_in, int(block))
@@ -128,7 +128,7 @@ class Window:
     def _enter(self) -> None:
         self._blocks = self._sequence(self._moves, self.size)
         self._cumulative = np.concatenate([[0], np.cumsum(self._transitions[self._blocks])])
-        # What turns a transition of the window into one of the data, for each block.
+        # For each block, the number to add to a transition of the window to get one of the data.
         self._shift = self._before[self._blocks] - self._cumulative[:-1]
         starts = np.arange(0, self._cumulative[-1], 1 << self._stretch)
         self._table = None
@@ -136,13 +136,13 @@ class Window:
             self._table = np.searchsorted(self._cumulative, starts, side="right") - 1
 
     def _sequence(self, start: int, count: int) -> NDArray[np.int64]:
-        """A stretch of the endless sequence of random permutations of the blocks."""
+        """`count` blocks from an endless sequence of random permutations of the blocks."""
         blocks = len(self._transitions)
         first, last = start // blocks, (start + count - 1) // blocks
         for turn in range(first, last + 1):
             if turn not in self._orders:
                 self._orders.pop(turn - 2, None)
-                # The 3 keeps it apart from what else is drawn with a run's seed.
+                # The 3 separates this generator from others with the same seed.
                 rng = np.random.default_rng((self.seed, 3, turn))
                 self._orders[turn] = rng.permutation(blocks)
         offset = start - first * blocks
@@ -152,7 +152,7 @@ class Window:
         return both[offset : offset + count]
 
     def _tell(self, advice: Callable[[NDArray[np.float32], int, int], None], block: int) -> None:
-        """Tell the kernel about a block's pages, where the arrays are memory-mapped."""
+        """Tell the kernel about the pages of a block, if the arrays are memory-mapped."""
         offsets = self.trajectories.offsets
         start, stop = offsets[self._edges[block]], offsets[self._edges[block + 1]]
         for array in (self.trajectories.observations, self.trajectories.actions):

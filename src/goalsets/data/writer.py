@@ -1,4 +1,4 @@
-"""Writing a store: episode by episode, in one step or not at all."""
+"""Writes a store episode by episode. It becomes visible in one step, when it is complete."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ from goalsets.data.store import (
 )
 from goalsets.lock import Lock
 
-# Data begins on a page of its own, so that memory-mapped rows do not share one with the header.
+# The header fills one page, so that memory-mapped rows begin on the next page.
 HEADER_BYTES = 4096
 LOCK, TEMPORARY = ".lock", "store.tmp"
 
 
 class StoreWriter:
-    """Writes a store as a context manager; leaving it by an error leaves no trace.
+    """A context manager that writes a store. If an error ends it, it removes what it wrote.
 
-    Episodes for training come first, then those for validation. They are written as they come, so
-    that a data set may be larger than memory.
+    Episodes for training come first, then those for validation. Each episode is written at once,
+    so a data set may be larger than memory.
 
     Args:
         path: The store's directory; an existing store is replaced at the end, not before.
         layout: The layout of the states, if there is one.
         source: What the data was made from, for people.
-        rate: Steps a second, where that is known.
-        limits: What is known of actions beforehand; the rest is seen in the training episodes.
+        rate: Steps a second, if known.
+        limits: What is known about the bounds of actions; the training episodes give the rest.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class StoreWriter:
         rate: float | None = None,
         limits: Limits = Limits(),  # noqa: B008 - frozen
     ) -> None:
-        """Remember what to write; nothing is touched before the context is entered."""
+        """Check the arguments. No file is touched before the context is entered."""
         if rate is not None and not (0 < rate < math.inf):
             raise StoreError(f"the rate must be a number of steps a second above 0, got {rate}.")
         self.path = Path(path)
@@ -75,7 +75,7 @@ class StoreWriter:
         self._seen = Seen()
 
     def __enter__(self) -> StoreWriter:
-        """Lock the store and clear away what a killed writer may have left."""
+        """Lock the store and remove files that a killed writer may have left."""
         self._check_own()
         self._lock.__enter__()
         try:
@@ -89,20 +89,23 @@ class StoreWriter:
         return self
 
     def _check_own(self) -> None:
-        """Raise an error if there is something else in the directory."""
+        """Raise an error if the directory contains files that are not of a store."""
         if not self.path.is_dir():
             return
         unknown = [p.name for p in self.path.iterdir() if not _is_ours(p.name)]
         if unknown:
             raise StoreError(
-                f"{self.path} is no store and not empty (it has {sorted(unknown)[0]}): "
-                "choose a directory of its own."
+                f"{self.path} is not a store and not empty (it has {sorted(unknown)[0]}): "
+                "choose an empty or a new directory."
             )
 
     def add(self, episode: Episode, split: Split = "train") -> None:
         """Append an episode."""
         if split == "train" and self.counts["validation"]:
-            raise StoreError("episodes for training come before those for validation.")
+            raise StoreError(
+                "got an episode for training after one for validation: add all episodes for "
+                "training first."
+            )
         padded = np.zeros((1, episode.actions.shape[1]), dtype=np.float32)
         values: dict[str, NDArray[Any]] = {
             "observations": episode.observations.astype(np.float32, copy=False),
@@ -131,16 +134,19 @@ class StoreWriter:
                 self._columns[name] = _Column(self._data / f"{name}.npy")
         if values.keys() != self._columns.keys():
             difference = sorted(values.keys() ^ self._columns.keys())[0].removeprefix(EXTRA)
-            raise StoreError(f"episode {number} and those before differ in {difference!r}.")
+            raise StoreError(
+                f"episode {number} and earlier episodes differ in {difference!r}: all must have "
+                "it, or none."
+            )
 
     def finish(self, notices: Iterable[str] = ()) -> Store:
         """Make the store visible, in one step, and open it memory-mapped.
 
         Args:
-            notices: What was left out or changed on the way, for people.
+            notices: What was left out or changed, for people.
         """
         if self.counts["train"] == 0:
-            raise StoreError(f"{self.source} gave no episode to train on.")
+            raise StoreError(f"{self.source} has no episode to train on.")
         self._columns["offsets"] = _Column(self._data / "offsets.npy")
         self._columns["offsets"].append(np.array(self._offsets, dtype=np.int64), 0)
         records = {name: column.close() for name, column in self._columns.items()}
@@ -151,7 +157,7 @@ class StoreWriter:
             "source": self.source,
             "notices": list(notices),
             **({} if self.rate is None else {"rate": float(self.rate)}),
-            "actions": self.limits.bounds(self._seen.bounds()).to_dict(),
+            "actions": self.limits.bounds(self._seen.bounds(), self._seen).to_dict(),
             "splits": dict(self.counts),
             "fingerprint": fingerprint(records, self.counts["train"]),
             "layout": None if self.layout is None else layout_to_dict(self.layout),
@@ -170,11 +176,11 @@ class StoreWriter:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Clear away whatever the visible store does not use, and unlock."""
+        """Remove files that the visible store does not use, and unlock."""
         for column in self._columns.values():
             column.abandon()
         _remove_unused(self.path)
-        self._lock.release()  # removes the directory, too, where there is nothing in it
+        self._lock.release()  # this also removes the directory if it is empty
 
 
 def write_store(
@@ -197,7 +203,7 @@ def write_store(
 
 
 class _Column:
-    """One `.npy` file that grows; its header is written when its length is known."""
+    """A `.npy` file that grows. Its header is written at the end, when its length is known."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -215,8 +221,8 @@ class _Column:
         if (array.dtype, array.shape[1:]) != (self.dtype, self.row_shape):
             raise StoreError(
                 f"episode {episode}: {self.path.stem.removeprefix(EXTRA)!r} has rows of "
-                f"{array.dtype}{list(array.shape[1:])}, those before had "
-                f"{self.dtype}{list(self.row_shape)}."
+                f"{array.dtype}{list(array.shape[1:])}; expected "
+                f"{self.dtype}{list(self.row_shape)}, as in earlier episodes."
             )
         data = np.ascontiguousarray(array).data
         self._digest.update(data)
@@ -273,7 +279,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _remove_unused(path: Path) -> None:
-    """Remove data that the visible store, if any, does not name, and what was made from any."""
+    """Remove data that the index does not name, and all derived and temporary files."""
     used = ""
     if (path / INDEX).exists():
         with contextlib.suppress(GoalsetsError):

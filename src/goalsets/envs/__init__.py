@@ -1,1 +1,1 @@
-"""Environments and tasks: what the states are, how long an episode is, what success means."""
+"""Environments and tasks: their states, the length of episodes, and what success means."""

@@ -1,4 +1,4 @@
-"""Where the query of an episode comes from."""
+"""Draws the query of an episode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Masks = NDArray[np.bool_]
 
 
 class Queries(Protocol):
-    """Where an episode's query comes from: any of `goalsets.relabel.queries`, or `Listed`."""
+    """Draws queries of episodes: any of `goalsets.relabel.queries`, or `Listed`."""
 
     def sample(self, layout: StateLayout, batch_size: int, rng: np.random.Generator) -> Masks:
         """Draw `bool[B, D]`."""
@@ -24,7 +24,7 @@ class Queries(Protocol):
 
 @dataclass(frozen=True)
 class Listed:
-    """Some queries, each as likely as the others."""
+    """Some queries, all equally likely."""
 
     texts: Sequence[str]
 
@@ -34,12 +34,12 @@ class Listed:
         return masks[rng.integers(len(masks), size=batch_size)]
 
     def marginals(self, layout: StateLayout) -> NDArray[np.float64]:
-        """The share of queries that look at each coordinate."""
+        """The share of queries in which each coordinate is active."""
         return np.mean([Query.parse(text, layout).mask for text in self.texts], axis=0)
 
 
 def as_queries(queries: str | Sequence[str] | Queries | None, layout: StateLayout) -> Queries:
-    """Turn texts into something to draw from; by default the layout's task."""
+    """Turn texts into a query distribution; by default the layout's task."""
     if queries is None:
         queries = "all" if layout.task is None else "task"
     if isinstance(queries, str):

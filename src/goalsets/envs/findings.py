@@ -1,4 +1,4 @@
-"""What `goalsets.check_task` has to say about a task."""
+"""The report of `goalsets.check_task`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Report:
     findings: list[str] = field(default_factory=list[str])
     """What is missing or wrong: some command will fail, or judge wrongly."""
     remarks: list[str] = field(default_factory=list[str])
-    """What the task cannot do, and what could not be looked at."""
+    """What the task cannot do, and what could not be checked."""
 
     def find(self, text: str) -> None:
         """Add a finding, once."""
@@ -31,7 +31,7 @@ class Report:
 
     @contextlib.contextmanager
     def trying(self, what: str) -> Iterator[None]:
-        """Turn whatever goes wrong into a finding: a stranger's environment may do anything."""
+        """Turn any error into a finding: an unknown environment may raise anything."""
         try:
             yield
         except CannotError as error:

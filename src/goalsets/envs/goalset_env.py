@@ -1,9 +1,9 @@
 """GoalSetEnv: Gymnasium's goal environments with the query inside.
 
-Trainers that know goals only as `achieved_goal` and `desired_goal`, such as those with hindsight
-replay, pass both to `compute_reward` and nothing else. Here both are packed: [q ⊙ s, q] and
-[q ⊙ g, q]. A later achieved goal that is put in place of the desired one then brings the episode's
-query along, and the reward is judged under it.
+Some trainers, such as those with hindsight replay, know goals only as `achieved_goal` and
+`desired_goal`, and pass only these two to `compute_reward`. Here both are packed: [q ⊙ s, q] and
+[q ⊙ g, q]. When a trainer replaces the desired goal by a later achieved goal, the query comes with
+it, and the reward is computed under this query.
 """
 
 from __future__ import annotations
@@ -33,40 +33,42 @@ ENV_ID = "goalsets/GoalSet-v0"
 """`gymnasium.make(ENV_ID, task="tabletop-single-v0")`, after importing this module."""
 
 _DRAWS = 100
-"""How often a goal that is reached already is drawn again."""
+"""How often another goal is drawn if a goal is already reached."""
 
 
 class GoalSetEnv(gymnasium.Env[Any, Any]):
-    """An environment with a layout, asked to reach goal sets.
+    """An environment with a layout, whose goals are goal sets.
 
-    An observation has four parts: `observation` `[D]`, `achieved_goal` and `desired_goal` `[2 D]`,
-    packed, and `query` `[D]`, 1 where it looks. `reset` takes `options={"goal": [D], "query":
-    "cube_pos & eff_yaw"}`; what else is in the options goes to the environment. The environment's
-    own reward does not count, nor its wish to end because its own goal is reached; it may end for
-    other reasons.
+    An observation has four parts: `observation` `[D]`; `achieved_goal` and `desired_goal`, packed,
+    `[2 D]` each; and `query` `[D]`, which is 1 at active coordinates. `reset` takes
+    `options={"goal": [D], "query": "cube_pos & eff_yaw"}` and passes other options to the
+    environment. The environment's own reward is not used. If the environment ends an episode
+    because its own goal is reached, the episode continues; it may end for other reasons.
 
     Args:
-        env: Observes flat states, or dictionaries; or the adapter of a task, which makes them flat.
-        layout: What states mean; by default the environment's own `layout`. For dictionaries
-            without one, each key is a group.
+        env: An environment that observes flat states or dictionaries; or the adapter of a task.
+        layout: The layout of the states; by default the environment's own `layout`. For
+            dictionaries without a layout, each key is a group.
         keys: For dictionaries: the dotted keys that make up the state, in order. By default all
             vectors of numbers, sorted by key, without `achieved_goal` and `desired_goal`.
         queries: Texts to draw from, or a query distribution; by default the layout's task.
-        goals: `[N, D]`, references to draw from; by default the one that the environment gives as
-            `info["goal"]`. A reference whose goal set holds the first state is drawn again.
-        tolerances: By group, in place of the layout's: a number in observation units or text such
-            as `"2cm"`. They belong to the environment, not to a query: relabeling sees only masks.
+        goals: `[N, D]`, references to draw from; by default the goal of the environment,
+            `info["goal"]`. If the first state is already in the goal set of a reference, another
+            reference is drawn.
+        tolerances: By group: a number in observation units, or text such as `"2cm"`. They replace
+            those of the layout. They belong to the environment, not to a query, because relabeling
+            sees only masks.
         epsilon: Judge by the relaxed set d_q ≤ epsilon instead of by the tolerances.
-        negative: Reward −1 on the way and 0 in the goal set, as Gymnasium-Robotics does; otherwise
-            0 and 1.
-        terminate: Whether reaching the goal set ends the episode. Stable-Baselines3's own
-            `HerReplayBuffer` keeps the ends of episodes as they were when it relabels, so give it
-            False; `goalsets.interop.sb3.GoalSetReplayBuffer` takes either.
+        negative: Reward −1 outside the goal set and 0 inside, as Gymnasium-Robotics does;
+            otherwise 0 and 1.
+        terminate: Whether reaching the goal set ends the episode. Use False with
+            Stable-Baselines3's own `HerReplayBuffer`, which does not relabel the ends of episodes.
+            `goalsets.interop.sb3.GoalSetReplayBuffer` accepts both.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium's own
 
-    def __init__(  # noqa: PLR0913 - all but the first have names
+    def __init__(  # noqa: PLR0913 - all but the first are keyword arguments
         self,
         env: gymnasium.Env[Any, Any] | Adapter,
         *,
@@ -82,7 +84,7 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
         """Check that the environment, the layout and the goals fit."""
         self._adapter, layout = as_adapter(env, layout, keys)
         self.env = self._adapter.env
-        # The task's own tolerances hold, too, where its text gives some.
+        # The official query may contain tolerances: they count too.
         official = {} if layout.task is None else Query.parse("task", layout).tolerances
         self.layout = with_tolerances(layout, {**official, **(tolerances or {})})
         self.queries = as_queries(queries, self.layout)
@@ -100,7 +102,7 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
 
     @classmethod
     def within(cls, env: gymnasium.Env[Any, Any]) -> GoalSetEnv:
-        """The environment of this kind that others may be wrapped around."""
+        """The GoalSetEnv inside other wrappers."""
         found = env.unwrapped
         if not isinstance(found, GoalSetEnv):
             raise GoalsetsError(f"expected a GoalSetEnv to evaluate in, got {env}.")
@@ -109,7 +111,7 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Floats], dict[str, Any]]:
-        """Start an episode; `info` says the full reference as `goal` and the `query` as text."""
+        """Start an episode. `info` has the full reference as `goal` and the `query` as text."""
         super().reset(seed=seed)
         rest = dict(options or {})
         goal, query = rest.pop("goal", None), rest.pop("query", None)
@@ -130,7 +132,7 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
         observed, _, ended, truncated, info = self.env.step(action)
         state = self._adapter.observe(observed)
         reached = self._is_reached(state)
-        # An environment that ends because its own goal is reached says so; ours is another.
+        # An end because the environment's own goal is reached does not count: our goal is another.
         failed = bool(ended) and not self._adapter.success(info)
         terminated = failed or (self.terminate and reached)
         told = {"success": reached, "is_success": reached}
@@ -163,7 +165,7 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
         return bool(ended) if ended.ndim == 0 else ended
 
     def compute_truncated(self, achieved_goal: Floats, desired_goal: Floats, info: Any) -> Any:  # noqa: ANN401
-        """Always False: only time cuts an episode short, and goals know nothing of it."""
+        """Always False: truncation depends on time, not on goals."""
         shape = np.broadcast_shapes(np.shape(achieved_goal), np.shape(desired_goal))[:-1]
         return np.zeros(shape, dtype=np.bool_) if shape else False
 
@@ -180,7 +182,7 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
     def _is_reached(self, state: Floats) -> bool:
         return bool(self._contains(pack_goal(state, self._mask), self._goal))
 
-    # --- What is asked ---------------------------------------------------------------------------
+    # --- The query and the goal of an episode ----------------------------------------------------
 
     @property
     def _mask(self) -> Masks:
@@ -204,7 +206,7 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
         read = Query.parse(query, self.layout) if isinstance(query, str) else query
         if read.layout.dim != self.layout.dim:
             raise GoalsetsError(
-                f"the query is over layout {read.layout.name!r}, the environment over "
+                f"the query is over layout {read.layout.name!r}, but the environment is over "
                 f"{self.layout.name!r}."
             )
         if read.tolerances:
@@ -227,8 +229,8 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
                 own = self._adapter.goal_state(first, info)
             except CannotError:
                 raise GoalsetsError(
-                    "the environment gives no goal of its own as info['goal']: give GoalSetEnv "
-                    "goals to draw from, or reset it with options={'goal': state}."
+                    "the environment gives no goal in info['goal']: give GoalSetEnv goals to draw "
+                    "from, or reset it with options={'goal': state}."
                 ) from None
             return checked_goals(own[None], self.layout)[0]
         achieved = pack_goal(state, mask)
@@ -245,7 +247,7 @@ def make_goalset_env(task: str, render_mode: str | None = None, **settings: Any)
     known = TASKS[task]
     kwargs = {} if render_mode is None else {"render_mode": render_mode}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # environments have much to say when they are made
+        warnings.simplefilter("ignore")  # many environments warn when they are made
         adapter = known.adapter(known, known.make(**kwargs))
     return GoalSetEnv(adapter, **{"layout": known.layout, **settings})
 
@@ -253,7 +255,7 @@ def make_goalset_env(task: str, render_mode: str | None = None, **settings: Any)
 def _observation_space(low: Floats, high: Floats) -> spaces.Dict:
     """The space of observations, from the bounds of states `[D]`."""
     zeros, ones = np.zeros_like(low), np.ones_like(low)
-    # Zero stands where a query does not look.
+    # Inactive coordinates of packed goals are zero.
     packed_low = np.concatenate((np.minimum(low, 0), zeros))
     packed_high = np.concatenate((np.maximum(high, 0), ones))
     return spaces.Dict(

@@ -1,4 +1,4 @@
-"""What `GoalSetEnv` is given: tolerances and goals, checked before anything is judged by them."""
+"""Checks the arguments of `GoalSetEnv`: tolerances and goals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Floats = NDArray[np.float32]
 def with_tolerances(layout: StateLayout, changed: Mapping[str, float | str]) -> StateLayout:
     """The layout with other tolerances for some groups."""
     for name in changed:
-        layout.group(name)  # an unknown name raises an error with the near ones
+        layout.group(name)  # raises an error for an unknown name
     groups = [
         group.with_tolerance(changed[group.name]) if group.name in changed else group
         for group in layout.groups
@@ -30,18 +30,18 @@ def check_tolerances(layout: StateLayout) -> None:
     if unknown:
         raise GoalsetsError(
             f"layout {layout.name!r} has no tolerance for {', '.join(unknown)}: give GoalSetEnv "
-            "tolerances, or one epsilon for all."
+            "these tolerances, or one epsilon for all."
         )
 
 
 def checked_goals(goals: ArrayLike, layout: StateLayout) -> Floats:
-    """Goals `float32[N, D]`, or an error that says what is wrong with them."""
+    """Check goals and return them as `float32[N, D]`."""
     states = np.asarray(goals, dtype=np.float32)
     if states.ndim != 2 or len(states) == 0 or states.shape[1] != layout.dim:
         raise GoalsetsError(
-            f"goals over layout {layout.name!r} are states of {layout.dim} coordinates, got shape "
+            f"goals over layout {layout.name!r} must have shape [N, {layout.dim}], got "
             f"{list(states.shape)}."
         )
     if not np.isfinite(states).all():
-        raise GoalsetsError("goals must be finite, got some that are not.")
+        raise GoalsetsError("goals must be finite numbers, got NaN or infinity.")
     return states

@@ -1,4 +1,4 @@
-"""OpenGL for MuJoCo's worlds: chosen where there is no display, and not tried twice in vain."""
+"""OpenGL for MuJoCo: chooses a back end without a display, and does not retry after a failure."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import sys
 from collections.abc import Iterator
 
 BACKEND = "MUJOCO_GL"
-"""The variable that MuJoCo looks at when it is imported, and Gymnasium when it first draws."""
+"""The variable that MuJoCo reads when it is imported, and Gymnasium when it first draws."""
 _failures: list[str] = []
 _successes: list[bool] = []
 
 
 def choose_backend() -> None:
-    """Draw without a display where there is none.
+    """Choose EGL on Linux if there is no display.
 
-    A plugin may have imported MuJoCo long before: then it is too late for MuJoCo's own renderer,
-    but not for Gymnasium's environments.
+    If a plugin has imported MuJoCo before, this has no effect on MuJoCo's own renderer, but it
+    still works for Gymnasium's environments.
     """
     if sys.platform.startswith("linux") and not os.environ.get("DISPLAY"):
         os.environ.setdefault(BACKEND, "egl")
@@ -25,10 +25,10 @@ def choose_backend() -> None:
 
 @contextlib.contextmanager
 def drawing() -> Iterator[None]:
-    """Draw inside this.
+    """A context in which to draw.
 
-    MuJoCo says that it found no OpenGL the first time; at the second time it ends the process. So
-    a second time is answered with what was said at the first.
+    If there is no OpenGL, MuJoCo raises an error at the first attempt and ends the process at the
+    second. So a second attempt raises the first error again.
     """
     if _failures:
         raise RuntimeError(_failures[0])

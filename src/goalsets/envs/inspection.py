@@ -17,44 +17,44 @@ from goalsets.envs.visits import (
 )
 
 _STEPS = 30
-"""Random steps towards every goal but the first, which gets a whole episode."""
+"""Random steps for every goal except the first, which gets a whole episode."""
 _PICTURE = 64
 _ABILITIES = {
-    "draw": "draws no state by itself: films and figures show what its environment renders",
-    "put": "cannot be put into a state: films show no goal, and the playground is closed to it",
+    "draw": "cannot draw a given state: films and figures show what its environment renders",
+    "put": "cannot be set to a state: films show no goal, and the playground cannot show the task",
     "push": "cannot be pushed: the playground has no button for it",
-    "follow": "nothing follows what is dragged: in the playground, all else stays where it is",
+    "follow": "nothing follows a dragged object: in the playground, everything else stays in place",
 }
-"""What a task lacks without a method of its own."""
+"""The consequence if a task's adapter does not define a method."""
 
 
 class Inspection:
-    """The checks that need an environment, and another of the same to compare with.
+    """The checks that need an environment, and a second one to compare with.
 
     Args:
-        report: Takes what is found.
-        world: Is started, stepped and put elsewhere.
-        other: Is only started, and drawn.
-        seed: Of all starts and random actions.
-        judged: Whether the official query can judge.
+        report: Receives the findings and remarks.
+        world: The environment that is started, stepped and set to states.
+        other: The second environment, which is only started and drawn.
+        seed: The seed of all starts and random actions.
+        judged: Whether the official query can judge states.
     """
 
     def __init__(
         self, report: Report, world: Adapter, other: Adapter, *, seed: int, judged: bool
     ) -> None:
-        """Start nothing yet."""
+        """Prepare without starting an environment."""
         self.report, self.world, self.other = report, world, other
         self.task, self.seed, self.judged = world.task, seed, judged
         self.rng = np.random.default_rng(seed)
         self.verdicts = Verdicts()
 
     def run(self) -> None:
-        """Check everything; what fails does not keep the rest from being looked at."""
+        """Run all checks; a check that fails does not stop the others."""
         started: Start | None = None
         with self.report.trying(f"start(1, {self.seed})"):
             started = self.world.start(1, self.seed)
         if started is None or not self.check_states(started):
-            return  # nothing below can be right
+            return  # the other checks need a valid start
         self.check_actions()
         with self.report.trying("an episode of random actions"):
             self.check_horizon()
@@ -63,7 +63,7 @@ class Inspection:
         with self.report.trying("starting the official goals"):
             self.check_goals()
         if self.judged:
-            with self.report.trying("looking at states near the goals"):
+            with self.report.trying("checking states near the goals"):
                 self.check_near()
             self.sum_up_verdicts()
         with self.report.trying("put(state)"):
@@ -75,40 +75,43 @@ class Inspection:
     # --- Starts ----------------------------------------------------------------------------------
 
     def check_states(self, started: Start) -> bool:
-        """Observation and goal are states of the layout."""
+        """Check that the observation and the goal are states of the layout."""
         good = True
         for name, state in (("the observation", started.observation), ("the goal", started.goal)):
             dim, shape = self.task.layout.dim, list(np.shape(state))
             if shape != [dim]:
                 self.report.find(
-                    f"{name} has shape {shape}, and layout {self.task.layout.name!r} has {dim} "
-                    "coordinates: fix the layout, or let the adapter's observe(raw) choose them."
+                    f"{name} has shape {shape}, but layout {self.task.layout.name!r} has {dim} "
+                    "coordinates: fix the layout, or select them in the adapter's observe(raw)."
                 )
                 good = False
             elif np.asarray(state).dtype != np.float32:
-                self.report.find(f"{name} is {np.asarray(state).dtype}; states are float32.")
+                self.report.find(f"{name} is {np.asarray(state).dtype}; states must be float32.")
             elif not np.isfinite(state).all():
                 self.report.find(f"{name} is not finite at the start of an episode.")
                 good = False
         return good
 
     def check_seeds(self, first: Start) -> None:
-        """The same goal and seed give the same start: in a used environment and in a new one."""
+        """Check that a goal and a seed give the same start, in a used environment and a new one."""
         for world, which in ((self.world, "a used"), (self.other, "another")):
             again = world.start(1, self.seed)
             for name, ours, theirs in zip(("observation", "goal"), first, again, strict=True):
                 apart = differing(world, ours, theirs)
                 if apart:
                     self.report.find(
-                        f"the seed does not decide the {name}: start(1, {self.seed}) in {which} "
-                        f"environment differs in {apart}. reset(seed=...) must seed all that is "
-                        "drawn; where the environment cannot, the adapter's reset(seed, options)."
+                        f"the {name} does not depend on the seed alone: start(1, {self.seed}) in "
+                        f"{which} environment differs in {apart}. reset(seed=...) must seed all "
+                        "random numbers, in the environment or in the adapter's "
+                        "reset(seed, options)."
                     )
         if not differing(self.world, first.observation, self.world.start(1, self.seed + 1)[0]):
-            self.report.remark("another seed gives the same start: episodes of a goal are alike.")
+            self.report.remark(
+                "another seed gives the same start: all episodes of a goal are equal."
+            )
 
     def check_goals(self) -> None:
-        """Every official goal is another question; some random steps are taken towards each."""
+        """Check that official goals differ; take some random steps in an episode of each."""
         known: dict[bytes, int] = {}
         for number in self.task.goal_numbers:
             started = self.world.start(number, self.seed)
@@ -118,7 +121,7 @@ class Inspection:
             if both in known:
                 self.report.find(
                     f"official goals {known[both]} and {number} are the same: the environment "
-                    "should read options['task_id'] at reset, or goals should name fewer."
+                    "must read options['task_id'] at reset, or the task must list fewer goals."
                 )
             known.setdefault(both, number)
             if number > 1:
@@ -127,13 +130,13 @@ class Inspection:
     # --- Steps -----------------------------------------------------------------------------------
 
     def check_actions(self) -> None:
-        """The environment takes what a policy gives."""
+        """Check that the environment accepts the actions of a policy."""
         action = random_action(self.world, self.rng)
         space = self.world.action_space
         if not space.contains(self.world.action(action)):
             self.report.find(
-                f"action(values) makes {self.world.action(action)!r} of an action, which the "
-                f"environment's action space {space} does not contain."
+                f"action(values) returns {self.world.action(action)!r}, which is not in the "
+                f"environment's action space {space}."
             )
         bounds, told = self.world.action_bounds, self.task.action_range
         if (
@@ -143,14 +146,14 @@ class Inspection:
         ):
             low, high = (float(bound.flat[0]) for bound in bounds)
             self.report.find(
-                f"action_range says {told}, and the environment takes actions from {low:g} to "
+                f"action_range is {told}, but the environment accepts actions from {low:g} to "
                 f"{high:g}."
             )
         if bounds is None:
-            self.report.remark(f"actions of {space} have no bounds: those of the data count.")
+            self.report.remark(f"actions of {space} have no bounds: the data gives them.")
 
     def check_horizon(self) -> None:
-        """An episode lasts as long as the task says."""
+        """Check that an episode lasts as long as the task's horizon."""
         limit = getattr(self.world.env.spec, "max_episode_steps", None)
         if limit is not None and limit < self.task.horizon:
             self.report.find(
@@ -162,16 +165,16 @@ class Inspection:
         steps = self.roll(1, goal, self.task.horizon)
         if steps < self.task.horizon:
             text = (
-                f"an episode of random actions was over after {steps} of {self.task.horizon} steps "
+                f"an episode of random actions ended after {steps} of {self.task.horizon} steps "
                 "without success"
             )
             if limit is None:
-                self.report.find(f"{text}: the horizon is too long, or the environment too brief.")
+                self.report.find(f"{text}: shorten the horizon, or lengthen the episodes.")
             else:
-                self.report.remark(f"{text}: the environment ends it for a reason of its own.")
+                self.report.remark(f"{text}: the environment may end episodes early.")
 
     def roll(self, number: int, goal: Floats, steps: int) -> int:
-        """Take random steps; return how many until the environment gave up."""
+        """Take random steps; return how many until the environment ended without success."""
         for step in range(steps):
             told = self.world.step(random_action(self.world, self.rng))
             if not np.isfinite(told.observation).all():
@@ -183,12 +186,12 @@ class Inspection:
         return steps
 
     def judge(self, number: int, goal: Floats, told: Stepped) -> None:
-        """Let the official query judge what the environment has judged."""
+        """Compare the official query's verdict with that of the environment."""
         if self.judged:
             self.verdicts.judge(number, GoalSet(goal, self.task.query), told)
 
     def check_near(self) -> None:
-        """Near a goal, both sides of success are seen."""
+        """Compare verdicts at states near the goals, where both success and failure occur."""
         if not self.world.can("put"):
             return
         for number in self.task.goal_numbers:
@@ -199,12 +202,12 @@ class Inspection:
                 self.judge(number, goal, told)
 
     def sum_up_verdicts(self) -> None:
-        """Say how the environment's success and the official query agree."""
+        """Report whether the environment's success and the official query agree."""
         found, query = self.verdicts, self.task.layout.task
         if found.wrong:
             self.report.find(
                 f"success and the official query '{query}' disagree on {len(found.wrong)} of "
-                f"{found.states} states ({found.wrong[0]}): look at the groups, units and "
+                f"{found.states} states ({found.wrong[0]}): check the groups, units and "
                 "tolerances of the layout."
             )
         if found.close:
@@ -214,18 +217,18 @@ class Inspection:
             )
         if found.silent:
             self.report.remark(
-                "info says neither 'success' nor 'is_success': the official query judges alone."
+                "info has neither 'success' nor 'is_success': only the official query judges."
             )
         elif not found.reached:
             self.report.remark(
-                "no visited state was a success: that success and query agree is shown for "
-                "failures only."
+                "no visited state was a success: the agreement of success and query was checked "
+                "for failures only."
             )
 
-    # --- What else it can do ---------------------------------------------------------------------
+    # --- Optional methods ------------------------------------------------------------------------
 
     def check_put(self) -> None:
-        """A state that was observed can be put back, at least what the official query asks for."""
+        """Check that put(state) restores the coordinates of the official query."""
         if not self.world.can("put"):
             return
         self.world.start(1, self.seed)
@@ -237,31 +240,33 @@ class Inspection:
         try:
             changed = changed_groups(self.world, visited, self.world.look())
         except CannotError as error:
-            self.report.remark(f"whether put(state) works is unknown: {error}")
+            self.report.remark(f"put(state) could not be checked: {error}")
             return
         asked = {term.name for term in self.task.query.terms} if self.judged else set[str]()
         if lost := [name for name in changed if name in asked]:
             self.report.find(
-                f"put(state) does not bring back {', '.join(lost)}: what the official query asks "
-                "for is elsewhere when one looks again."
+                f"put(state) does not restore {', '.join(lost)}, which the official query asks "
+                "for: it has another value when it is observed again."
             )
         if others := [name for name in changed if name not in asked]:
-            self.report.remark(f"put(state) does not bring back {', '.join(others)}.")
+            self.report.remark(f"put(state) does not restore {', '.join(others)}.")
 
     def check_pace(self) -> None:
-        """A step takes some time."""
+        """Check the duration of a step."""
         if (seconds := self.world.step_seconds) is None:
-            self.report.remark("how long a step takes is unknown: step_seconds of the adapter.")
+            self.report.remark(
+                "the duration of a step is unknown: define the adapter's step_seconds."
+            )
         elif not seconds > 0:
             self.report.find(f"step_seconds must be above 0, got {seconds}.")
 
     def check_abilities(self) -> None:
-        """What is not offered is said."""
+        """Report which features are not available."""
         for method, text in _ABILITIES.items():
             if not self.world.can(method):
                 self.report.remark(text)
         if self.world.can("push") and self.world.pushes is None:
-            self.report.find("the adapter can push, but does not say what: give it pushes.")
+            self.report.find("the adapter has push, but not pushes: define what is pushed.")
         try:
             self.other.start(1, self.seed)
             picture = np.asarray(self.other.render(_PICTURE))
@@ -270,5 +275,6 @@ class Inspection:
             return
         if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8:
             self.report.find(
-                f"render(size) gives {picture.dtype}{list(picture.shape)}, expected uint8[H, W, 3]."
+                f"render(size) must return uint8[H, W, 3], got "
+                f"{picture.dtype}{list(picture.shape)}."
             )

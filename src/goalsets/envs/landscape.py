@@ -1,4 +1,4 @@
-"""What a value landscape is drawn over: states of a task, laid out in planes."""
+"""The states over which a value landscape is drawn, laid out in planes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Plane:
     """States laid out over two coordinates."""
 
     label: str
-    """What moves; empty where the state is the plane."""
+    """What moves in the plane; empty if the plane is the whole state."""
     unit: str
     x: Floats
     y: Floats
@@ -27,18 +27,18 @@ class Plane:
     """`[len(y) * len(x), D]`, row by row."""
     goal: Floats
     aim: tuple[float, float]
-    """Where the goal lies in the plane."""
+    """The goal's position in the plane."""
     walls: NDArray[np.bool_]
-    """`[len(y), len(x)]`, where nothing can be."""
+    """`[len(y), len(x)]`: positions that are not possible."""
 
 
 @dataclass(frozen=True)
 class Terrain:
-    """The planes of a task, and what is asked over them."""
+    """The planes of a task, and the queries for them."""
 
     queries: tuple[str, ...]
-    """Asked of runs that hear a query."""
+    """The queries, for runs that are conditioned on a query."""
     caption: str
-    """What the planes are, as the end of a sentence about distances."""
+    """A description of the planes, as the end of a sentence about distances."""
     planes: Callable[[], Sequence[Plane]]
-    """Builds them: that may take an environment."""
+    """Builds the planes; this may need an environment."""

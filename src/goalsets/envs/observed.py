@@ -1,7 +1,7 @@
-"""States in what an environment observes: a vector as it is, a dictionary joined in a stated order.
+"""Turns observations into states: a vector unchanged, a dictionary joined in a defined order.
 
-The order is that of the data sources, `goalsets.core.flatten`: the dotted keys, sorted, unless
-others are named. So a layout of logs that were recorded in an environment fits the environment.
+The order is that of the data sources (`goalsets.core.flatten`): the given keys, or else all dotted
+keys, sorted. So a layout for logs of an environment also fits the environment.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from goalsets.envs.task import Task
 Floats = NDArray[np.float32]
 
 GOALS = ("achieved_goal", "desired_goal")
-"""What goal environments put beside the state: part of it again, and what is asked for."""
+"""The goals that goal environments put beside the state."""
 
 
 def space_leaves(space: spaces.Space[Any]) -> dict[str, spaces.Space[Any]]:
-    """The spaces in nested dictionaries and tuples by dotted keys; one alone has the key ''."""
+    """The spaces in nested dictionaries and tuples by dotted keys; a single one has the key ''."""
 
     def opened(node: spaces.Space[Any]) -> object:
         if isinstance(node, spaces.Dict):
@@ -48,7 +48,7 @@ def space_leaves(space: spaces.Space[Any]) -> dict[str, spaces.Space[Any]]:
 
 
 def space_shapes(space: spaces.Space[Any]) -> dict[str, Shape | None]:
-    """The shape of each entry of a space; None for what is not made of numbers."""
+    """The shape of each entry of a space; None if it does not hold numbers."""
     return {key: _shape(part) for key, part in space_leaves(space).items()}
 
 
@@ -59,10 +59,10 @@ def _shape(space: spaces.Space[Any]) -> Shape | None:
 
 
 def dict_fields(space: spaces.Space[Any], keys: Sequence[str] = ()) -> tuple[FieldSpec, ...]:
-    """What makes up the state of dictionaries.
+    """The fields that make up the state of dictionary observations.
 
     Args:
-        space: Of the observations.
+        space: The space of the observations.
         keys: The dotted keys to take, in the order of the state. By default all vectors, sorted,
             without `achieved_goal` and `desired_goal`.
     """
@@ -73,10 +73,10 @@ def dict_fields(space: spaces.Space[Any], keys: Sequence[str] = ()) -> tuple[Fie
 
 
 class DictAdapter(Adapter):
-    """An environment of dictionaries that belongs to no task."""
+    """An adapter for an environment with dictionary observations that belongs to no task."""
 
     def __init__(self, env: Any, layout: StateLayout, fields: Sequence[FieldSpec]) -> None:  # noqa: ANN401
-        """Keep what to take."""
+        """Keep the fields that make up the state."""
         super().__init__(_nameless(layout), env)
         self.fields = tuple(fields)
 
@@ -85,19 +85,22 @@ class DictAdapter(Adapter):
         return flatten(raw, self.fields, leading=0)
 
     def goal_state(self, raw: Any, info: Mapping[str, Any]) -> Floats:  # noqa: ANN401 - as above
-        """As other adapters, where the layout says which coordinates a `desired_goal` is about."""
+        """The goal as a state. A `desired_goal` needs a layout with an official query."""
         if "goal" not in info and self.task.layout.task is None:
-            raise self.cannot("say its goal as a full state", "goal_state(raw, info)")
+            raise self.cannot("give its goal as a full state", "goal_state(raw, info)")
         return super().goal_state(raw, info)
 
 
 def as_adapter(
     env: gymnasium.Env[Any, Any] | Adapter, layout: StateLayout | None, keys: Sequence[str]
 ) -> tuple[Adapter, StateLayout]:
-    """An adapter that makes states of what is observed, and what they mean."""
+    """An adapter that turns observations into states, and their layout."""
     if isinstance(env, Adapter):
         if keys:
-            raise GoalsetsError("keys are for environments of dictionaries; an adapter is given.")
+            raise GoalsetsError(
+                "keys are for environments with dictionary observations, got an adapter: leave "
+                "keys out."
+            )
         return env, layout or env.task.layout
     space = env.observation_space
     layout = layout or getattr(env.unwrapped, "layout", None)
@@ -107,13 +110,16 @@ def as_adapter(
         _check_size(layout, total_size(fields), f"{', '.join(field.name for field in fields)}")
         return DictAdapter(env, layout, fields), layout
     if keys:
-        raise GoalsetsError(f"keys are for environments of dictionaries; {env} gives {space}.")
+        raise GoalsetsError(
+            f"keys are for environments with dictionary observations; {env} observes {space}: "
+            "leave keys out."
+        )
     if layout is None:
-        raise GoalsetsError(f"{env} does not say what its states mean: give GoalSetEnv a layout.")
+        raise GoalsetsError(f"{env} has no layout of its own: give GoalSetEnv a layout.")
     if not isinstance(space, spaces.Box) or space.shape != (layout.dim,):
         raise GoalsetsError(
-            f"layout {layout.name!r} needs observations of shape ({layout.dim},), and {env} "
-            f"gives {space}."
+            f"layout {layout.name!r} needs observations of shape ({layout.dim},), but {env} "
+            f"observes {space}."
         )
     return Adapter(_nameless(layout), env), layout
 
@@ -121,18 +127,18 @@ def as_adapter(
 def _check_size(layout: StateLayout, size: int, taken: str) -> None:
     if layout.dim != size:
         raise GoalsetsError(
-            f"layout {layout.name!r} has {layout.dim} coordinates, and the observation has {size} "
+            f"layout {layout.name!r} has {layout.dim} coordinates, but the observation has {size} "
             f"in {taken}: name the keys that make up the state, GoalSetEnv(..., keys=[...])."
         )
 
 
 def _nameless(layout: StateLayout) -> Task:
-    """The task of an environment that belongs to none."""
+    """A task for an environment that belongs to no task."""
     return Task("this environment", "", layout, 1, 1)
 
 
 def state_bounds(adapter: Adapter, dim: int) -> tuple[Floats, Floats]:
-    """Lowest and highest states `[D]`; infinite where the environment does not say."""
+    """Lowest and highest states `[D]`; infinite where the environment gives no limit."""
     low, high = (np.full(dim, bound, dtype=np.float32) for bound in (-np.inf, np.inf))
     parts = space_leaves(adapter.env.observation_space)
     start = 0

@@ -22,11 +22,11 @@ def draw(
 
     Args:
         task: What to draw.
-        size: Width in pixels; the height is the same but for worlds that show several views.
+        size: Width in pixels; the height is equal, except for worlds that show several views.
         task_id: Which of the official goals, from 1 on. The environments mark it.
-        near: Where a task offers it, as mazes do, look from close by; otherwise at all of it.
+        near: Move the camera near, if the task supports it, as mazes do.
     """
-    # Some environments draw their start from the global generator; it is given back as it was.
+    # Some environments use numpy's global generator at their start: restore its state afterwards.
     state = np.random.get_state()  # noqa: NPY002
     try:
         world = task.open(render=True)
@@ -43,9 +43,9 @@ def draw(
 
 @contextlib.contextmanager
 def _explained(task: Task) -> Iterator[None]:
-    """Turn what goes wrong with OpenGL into an error for people.
+    """Turn an error of OpenGL into one that says what to do.
 
-    It is told by mujoco, by PyOpenGL or by the driver, each with errors of its own.
+    It may come from mujoco, from PyOpenGL or from the driver, each with its own classes.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Task: what it takes to train and to judge on one environment, and the registry of all tasks."""
+"""Task: everything needed to train and evaluate in an environment; and the registry of tasks."""
 
 from __future__ import annotations
 
@@ -22,78 +22,78 @@ if TYPE_CHECKING:
 
 Colour = tuple[int, int, int]
 Shows = tuple[tuple[str, tuple[str, ...]], ...]
-"""A pattern of bodies' names, and how the names of the groups begin that such a body shows."""
+"""Pairs of a pattern for the names of bodies, and prefixes of the groups that these bodies show."""
 
 
 @dataclass(frozen=True)
 class Script:
-    """Data that a task makes by itself, in seconds."""
+    """Data that a task can make in seconds."""
 
     source: str
-    """Who made it, for people."""
+    """The origin of the data, for people."""
     train: Callable[[], Sequence[Episode]]
     held_out: Callable[[], Sequence[Episode]]
 
 
 @dataclass(frozen=True)
 class Scene:
-    """How the playground shows a task, and where the positions of its states lie in that."""
+    """How the playground shows a task, and how positions in states map to the scene."""
 
     view: Literal["table", "maze", "free"] = "free"
-    """Where the camera of a 3D scene stands: before arms at a table, above a maze, or where the
-    model's own extent puts it."""
+    """The camera of a 3D scene: in front of a table, above a maze, or at a place that the extent of
+    the model gives."""
     scale: float = 1.0
-    """Observation units in a unit of the scene."""
+    """Observation units per unit of the scene."""
     centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Where the scene has the observation's origin."""
+    """The position of the observation's origin in the scene."""
     bounds: tuple[tuple[float, ...], tuple[float, ...]] = ((-1e3,) * 3, (1e3,) * 3)
-    """Lowest and highest place in the scene that something may be dragged to."""
+    """Lowest and highest position in the scene to which something may be dragged."""
     grips: tuple[tuple[str, str], ...] | None = None
-    """What can be dragged, by its name for people and the group of its position in two or three
-    coordinates. None goes by OGBench's names of groups."""
+    """What can be dragged: its name for people, and the group with its position in two or three
+    coordinates. None finds them by OGBench's names of groups."""
     buttons: tuple[Colour, Colour] | None = None
-    """Colours of a button's two states, in worlds that have buttons."""
+    """Colours of a button's two states, in worlds with buttons."""
     shows: Shows = ()
-    """Which groups of the layout a body of a MuJoCo model shows; the first match counts, and a body
-    without one shows what its parent does. Where nothing is said, every body shows all of them."""
+    """Which groups of the layout a body of a MuJoCo model shows. The first match counts. A body
+    without a match shows the groups of its parent. If this is empty, every body shows all
+    groups."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A data set's name, and what it takes to train and to judge on it.
+    """A data set's name, and everything needed to train and evaluate on it.
 
-    One in `TASKS` is known everywhere. Five fields are enough for a plain environment; the others,
-    and the methods, say what the product cannot know by itself. `goalsets.check_task` says whether
-    they fit.
+    All commands know the tasks in `TASKS`. Five fields are enough for a plain environment; the
+    other fields and the methods describe what goalsets cannot find out. `goalsets.check_task`
+    checks a task.
     """
 
     name: str
-    """As OGBench names the data set: environment, then how the data was collected."""
+    """The name of the data set, in OGBench's form: the environment, then the kind of data."""
     env_id: str
     """The Gymnasium id of its environment; `package.module:id` imports the module first."""
     layout: StateLayout
-    """What the coordinates mean; its `task` is the official query."""
+    """The layout of the states; its `task` is the official query."""
     horizon: int
     """Steps of an evaluation episode."""
     relabel_horizon: int
     """H_max: how far ahead a future state may become a goal."""
     motion: int | None = None
-    """Steps that a motion in the data takes, such as a pick and place: within them a direct goal is
-    arrived at. None where every step leads somewhere, as in a maze."""
+    """The usual number of steps of a motion in the data, such as a pick and place. Direct goals are
+    reached within this many steps. None if motions do not stop, as in a maze."""
     published: bool = False
     """Whether OGBench has a data set of this name to download."""
     goals: tuple[str, ...] = ("goal",)
-    """Names of the official goals. Their numbers begin with 1, and reach the environment as
+    """Names of the official goals. Their numbers begin with 1. The environment receives a number as
     `reset(options={"task_id": number})`."""
     adapter: type[Adapter] = Adapter
-    """What turns its environment into one that the product can use."""
+    """The adapter for its environment."""
     data_kind: str | None = None
-    """What the data is like, as the paper's table of α divides it: play, noisy or pointmaze."""
+    """The kind of data in the paper's table of α: play, noisy or pointmaze."""
     presets: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
-    """Presets that others stand for here: a small world takes `small` for `cpu`."""
+    """Presets that are replaced by others: a small world uses `small` for `cpu`."""
     action_range: tuple[float, float] | None = None
-    """Smallest and largest action of every component, where that is known without looking; None
-    asks the environment."""
+    """Smallest and largest value of every component of actions; None asks the environment."""
     domain: str = "Other"
     """The heading under which figures show it."""
     scene: Scene = Scene()
@@ -115,7 +115,7 @@ class Task:
         return range(1, len(self.goals) + 1)
 
     def require_libraries(self) -> None:
-        """Say what to install where the environment lacks a library, before work is begun."""
+        """Raise an error that says what to install if the environment's library is missing."""
         check_installed("gymnasium", f"the environment of {self.name}")
 
     def make(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:  # noqa: ANN401 - Gymnasium's own
@@ -126,10 +126,10 @@ class Task:
         return gymnasium.make(self.env_id, **kwargs)
 
     def open(self, render: bool = False) -> Adapter:
-        """Create the environment with its adapter, without what its libraries say about it.
+        """Create the environment with its adapter; warnings of its libraries are not shown.
 
         Args:
-            render: Whether pictures will be asked for.
+            render: Whether the environment will be drawn.
         """
         if render:
             choose_backend()
@@ -142,7 +142,7 @@ class Task:
         return self.make(render_mode="rgb_array")
 
     def action_bounds(self, action_dim: int) -> tuple[Floats, Floats] | None:
-        """Smallest and largest actions `[A]`; None where neither task nor environment knows."""
+        """Smallest and largest actions `[A]`; None if neither task nor environment knows them."""
         if self.action_range is not None:
             low, high = (np.full(action_dim, bound, np.float32) for bound in self.action_range)
             return low, high
@@ -154,18 +154,18 @@ class Task:
 
     @property
     def script(self) -> Script | None:
-        """The data that it makes by itself; None where data is collected or imported."""
+        """The data that the task can make; None if its data is collected or imported."""
         return None
 
     @property
     def terrain(self) -> Terrain | None:
-        """What a value landscape is drawn over; None where states cannot be laid out in a plane."""
+        """The planes of a value landscape; None if states cannot be laid out in a plane."""
         return None
 
     def with_layout(self, layout: StateLayout) -> Task:
-        """The same task under a layout that a run has kept."""
+        """The same task with the layout that a run has stored."""
         return dataclasses.replace(self, layout=layout)
 
 
 TASKS: Registry[Task] = Registry("task", "goalsets tasks")
-"""Every task by name. It is filled by `goalsets.envs.tasks`: import it from there."""
+"""Every task by name. `goalsets.envs.tasks` fills it: import it from there."""

@@ -1,4 +1,4 @@
-"""Visiting states of a task, to see whether its parts agree: random ones, and some near goals."""
+"""Visits states of a task, random ones and some near goals, to check whether its parts agree."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from goalsets.core.margins import margin
 from goalsets.envs.adapter import Adapter, CannotError, Floats, Stepped
 
 _CLEAR = 0.5
-"""Tolerances by which a verdict is clear: an environment may judge by a target a hair beside the
-goal that it observed."""
+"""A disagreement is clear if the state is this many tolerances away from the border. Nearer to it,
+the environment's target may differ slightly from the observed goal."""
 _RETURN = 0.2
-"""Tolerances within which a state that was put back is the same."""
+"""A restored state counts as the same if it differs by up to this many tolerances."""
 _SPREADS = (0.0, 0.3, 0.45, 0.8, 1.3, 1.8, 3.0)
 """How far from the goal states are put, in tolerances."""
 
@@ -27,16 +27,16 @@ class Verdicts:
 
     states: int = 0
     reached: int = 0
-    """States of which the environment said that they reach its goal."""
+    """States that reach the goal, by the environment's report."""
     silent: int = 0
-    """States of which it said nothing."""
+    """States for which the environment reports nothing."""
     wrong: list[str] = field(default_factory=list[str])
     """Clear disagreements, each in words."""
     close: int = 0
     """Disagreements near the border of a tolerance."""
 
     def judge(self, number: int, goals: GoalSet, step: Stepped) -> None:
-        """Compare what an environment said about a state with what a goal set says."""
+        """Compare the environment's verdict on a state with that of a goal set."""
         self.states += 1
         if step.success is None:
             self.silent += 1
@@ -51,12 +51,12 @@ class Verdicts:
             return
         said = "reached" if step.success else "not reached"
         self.wrong.append(
-            f"goal {number}: the environment said {said} at {away:.3g} tolerances from it"
+            f"goal {number}: the environment reports {said} at {away:.3g} tolerances from it"
         )
 
 
 def random_action(world: Adapter, rng: np.random.Generator) -> Floats:
-    """An action `[A]` as a policy might give it, somewhere in the space."""
+    """A random action `[A]` in the form of a policy's action."""
     from gymnasium import spaces
 
     bounds, space = world.action_bounds, world.action_space
@@ -68,12 +68,12 @@ def random_action(world: Adapter, rng: np.random.Generator) -> Floats:
         return np.array([space.start + rng.integers(space.n)], dtype=np.float32)
     raise CannotError(
         f"{world.task.name} has actions of the kind {space}: its adapter, "
-        f"{type(world).__name__}, would need action(values) and action_bounds."
+        f"{type(world).__name__}, must define action(values) and action_bounds."
     )
 
 
 def resting_action(world: Adapter, rng: np.random.Generator) -> Floats:
-    """The middle of the bounds, which in most worlds moves little; any action without bounds."""
+    """The middle of the bounds, which moves little in most worlds; a random action without them."""
     bounds = world.action_bounds
     if bounds is None:
         return random_action(world, rng)
@@ -81,7 +81,7 @@ def resting_action(world: Adapter, rng: np.random.Generator) -> Floats:
 
 
 def near(goal: Floats, query: Query, rng: np.random.Generator) -> Iterator[Floats]:
-    """States like the goal, with what the query asks for put somewhat beside."""
+    """States like the goal, in which the coordinates of the query are shifted a little."""
     for spread in _SPREADS:
         state = goal.copy()
         for term in query.terms:
@@ -96,7 +96,7 @@ def near(goal: Floats, query: Query, rng: np.random.Generator) -> Iterator[Float
 
 
 def changed_groups(world: Adapter, before: Floats, after: Floats) -> list[str]:
-    """The groups of a state that are not as they were, within a part of their tolerances."""
+    """The groups of a state that have changed by more than a part of their tolerances."""
     found: list[str] = []
     for group in world.task.layout.groups:
         query = Query.parse(group.name, world.task.layout)
@@ -107,7 +107,7 @@ def changed_groups(world: Adapter, before: Floats, after: Floats) -> list[str]:
 
 
 def differing(world: Adapter, ours: NDArray[np.floating], theirs: NDArray[np.floating]) -> str:
-    """Where two states differ, in words; empty where they are equal."""
+    """Where two states differ, as text; empty if they are equal."""
     if ours.shape != theirs.shape:
         return f"shapes {list(ours.shape)} and {list(theirs.shape)}"
     places = np.flatnonzero(ours != theirs)

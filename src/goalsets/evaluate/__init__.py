@@ -1,1 +1,1 @@
-"""Evaluation: episodes, official tasks, suites of questions, and honest intervals."""
+"""Evaluation: episodes, official tasks, suites of questions, and intervals."""

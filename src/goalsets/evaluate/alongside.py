@@ -15,7 +15,7 @@ from goalsets.runs.run import Run
 from goalsets.workers import WORKER_ENVIRONMENT
 
 LOG = "evaluations.log"
-"""Where evaluations say what they do, in the run directory."""
+"""The file in the run directory with the output of evaluations."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class Failure:
     """An evaluation that ended without a result."""
 
     step: int
-    """Whose weights were to be evaluated."""
+    """The step of the weights."""
     reason: str
-    """The last thing that it said."""
+    """The last line of its output."""
 
 
 class Alongside:
@@ -48,14 +48,14 @@ class Alongside:
         self._known = {r["step"] for r in official_records(run)}
 
     def add(self, step: int) -> None:
-        """Evaluate the weights of a step when its turn comes; not twice."""
+        """Put the weights of a step into the queue, unless they are there already."""
         if step not in self._known:
             self._known.add(step)
             self._waiting.append(step)
         self.poll()
 
     def poll(self) -> None:
-        """Take note of the evaluation that has ended, and start the next if none is under way."""
+        """If the current evaluation has ended, note its result and start the next."""
         if self._process is not None and (code := self._process.poll()) is not None:
             self._process = None
             if code:
@@ -75,11 +75,11 @@ class Alongside:
 
     @property
     def log(self) -> Path:
-        """Where the evaluations say what they do."""
+        """The file with the output of the evaluations."""
         return self._run.path / LOG
 
     def _reason(self, code: int) -> str:
-        """The last line that the evaluation said, or how its process ended."""
+        """The last line of the evaluation's output, or how its process ended."""
         with self.log.open("rb") as log:
             log.seek(self._said_from)
             said = log.read().decode(errors="replace").splitlines()
@@ -91,12 +91,12 @@ class Alongside:
 
     @property
     def left(self) -> int:
-        """How many are under way or waiting."""
+        """How many are running or waiting."""
         self.poll()
         return len(self._waiting) + (self._process is not None)
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the one under way for so long; return whether all are done."""
+        """Wait up to `seconds` for the current evaluation; return whether all are done."""
         self.poll()
         if self._process is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -104,7 +104,7 @@ class Alongside:
         return self.left == 0
 
     def stop(self) -> None:
-        """End what is under way; its weights are kept and can be evaluated later."""
+        """Stop the current evaluation; its weights are kept and can be evaluated later."""
         if self._process is not None:
             self._process.terminate()
             self._process.wait()

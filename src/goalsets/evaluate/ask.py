@@ -1,4 +1,4 @@
-"""One question: does the data support it, what does the policy do, and how did it end?"""
+"""Ask one question: how much data supports it, what the policy does, and how it ends."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from goalsets.evaluate.rollout import EpisodeSpec, World, run_episode
 Floats = NDArray[np.float32]
 
 _ROWS = 200_000
-"""States judged at a time, so that a mapped store stays on disk."""
+"""States to judge at a time, so that a mapped store is not read into memory."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Support:
     """Episodes that pass through the set."""
     all_episodes: int
     nearest: float
-    """How many tolerances the nearest state is away; at most 1 if one lies inside."""
+    """Distance of the nearest state, in tolerances; at most 1 if a state lies inside."""
 
     def __str__(self) -> str:
         """Such as `120 of 30,030 states, in 4 of 30 episodes`."""
@@ -50,9 +50,9 @@ class Answer:
     observations: Floats
     """`[T + 1, D]`."""
     violations: tuple[Violation, ...]
-    """How each term stands at the end."""
+    """Distance and tolerance of each term at the end."""
     distances: Floats | None
-    """`[T + 1]`, predicted on the way; None for learners that cannot tell."""
+    """`[T + 1]`, the predicted distances; None for learners without a distance."""
 
 
 def support(goals: GoalSet, data: Trajectories) -> Support:
@@ -69,32 +69,32 @@ def support(goals: GoalSet, data: Trajectories) -> Support:
 
 
 def predict(policy: Policy, observations: Floats, goals: GoalSet) -> Floats | None:
-    """Predicted distances `[B]` of observations `[B, D]`; None for learners that cannot tell."""
+    """Predicted distances `[B]` of observations `[B, D]`; None for learners without a distance."""
     if policy.distance_unit is None:
         return None
     return np.asarray(policy.distance(observations, goals.reference, goals.query))
 
 
 def doubts(goals: GoalSet, policy: Policy, seen: Support | None) -> list[str]:
-    """What somebody should know before they trust the answer to a question.
+    """Warnings about a question, before anyone trusts the answer.
 
     Args:
         goals: The question.
-        policy: Who is asked.
-        seen: How much of the training data answers it; None where nobody knows.
+        policy: The policy.
+        seen: How much of the training data answers it; None if not known.
     """
     found = doubts_of_hearing(goals.query, policy)
     if seen is None:
         return found
     if seen.states == 0:
         near = (
-            "no state even agrees where there is no slack"
+            "no state matches the groups that must be equal"
             if np.isinf(seen.nearest)
             else f"the nearest is {seen.nearest:.1f} tolerances away"
         )
         found.append(
-            f"no training state answers this question ({near}): nothing in the data shows how, and "
-            "the policy can only guess."
+            f"no training state answers this question ({near}): the data does not show how to get "
+            "there, so the policy can only guess."
         )
     elif seen.episodes < max(2, seen.all_episodes // 1000):
         found.append(
@@ -104,14 +104,14 @@ def doubts(goals: GoalSet, policy: Policy, seen: Support | None) -> list[str]:
 
 
 def doubts_of_hearing(query: Query, policy: Policy) -> list[str]:
-    """What somebody should know where a policy is shown another question than it is asked."""
+    """Warnings if a policy cannot take exactly this question."""
     shown, asked = policy.hears(query), query.mask
     if (asked & ~shown).any():
-        return [f"this policy answers {policy.answers}: it cannot hear all of this one."]
+        return [f"this policy answers {policy.answers}: it does not see all of this question."]
     if (shown & ~asked).any():
         return [
-            f"this policy answers {policy.answers}: it is shown more of the reference than the "
-            "question asks for, tries to match it all, and is judged by the question."
+            f"this policy answers {policy.answers}: it sees more of the reference than the "
+            "question asks for, and tries to match it all. Success is judged by the question."
         ]
     return []
 
@@ -125,7 +125,7 @@ def ask(
     task_id: int,
     seed: int,
 ) -> Answer:
-    """Run one episode towards a goal set, and look at how it ended."""
+    """Run one episode towards a goal set, and report how it ended."""
     goal = tuple(float(v) for v in goals.reference)
     spec = EpisodeSpec(task, task_id, seed, str(goals.query), goal, trace=True)
     result = run_episode(world, policy, spec)
@@ -141,7 +141,7 @@ def ask(
 
 
 def draw_answer(answer: Answer, goals: GoalSet, unit: str | None, path: Path) -> None:
-    """Draw the predicted distance over time, and below it how far each term was from true."""
+    """Draw the predicted distance over time, and below it the distance of each term."""
     from matplotlib.figure import Figure
 
     panels = 1 if answer.distances is None else 2
@@ -170,5 +170,5 @@ def check_task(task: str) -> None:
     if task not in TASKS:
         raise GoalsetsError(
             f"the run was trained on {task!r}, which has no environment to run. 'goalsets check "
-            "RUN' says what its data can tell."
+            "RUN' judges it by its data."
         )

@@ -1,7 +1,7 @@
-"""A camera: films an episode with the goal drawn in, and writes the film.
+"""A camera that films an episode with its goal, and writes the film.
 
-Real rendering of MuJoCo's worlds needs OpenGL; without a display, MuJoCo's `egl` back end. Worlds
-that draw themselves need nothing.
+Rendering MuJoCo needs OpenGL, and without a display MuJoCo's `egl` back end. Worlds that draw
+themselves need neither.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ Picture = NDArray[np.uint8]
 FRAMES = 100
 """How many pictures a film has: rendering in software takes a third of a second each."""
 _DRAWN = 256
-"""Pixels of the width of pictures by worlds that draw themselves: they are taller than wide."""
+"""Width in pixels of pictures by worlds that draw themselves; these are taller than wide."""
 _RATE = 15
 _CAPTION, _FONT = 24, 14
 _BORDER = 2
 
 
 class CameraError(GoalsetsError):
-    """Nothing can be drawn here; the message says why and what to try."""
+    """Nothing can be drawn on this machine; the message says why and what to try."""
 
 
 class Camera:
-    """Stands before a world and keeps pictures of it. What happens there stays the same.
+    """Wraps a world and takes pictures of it; the episode itself is unchanged.
 
     Args:
-        world: What is filmed.
-        goal: `[D]`, drawn in.
-        query: What of the goal is asked for.
+        world: The world to film.
+        goal: `[D]`, drawn into the pictures.
+        query: Which part of the goal is asked for.
         frames: How many pictures a whole episode gives.
-        due: Says what is asked for at the moment, for the captions; nothing where it is the query.
+        due: Returns the question of the moment for the captions; "" for the query itself.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Camera:
         frames: int = FRAMES,
         due: Callable[[], str] = str,
     ) -> None:
-        """Take a picture of the goal, or say why nothing can be drawn."""
+        """Take a picture of the goal, or raise `CameraError` if nothing can be drawn."""
         self._world = world
         self._goal, self._query = goal, query
         self._every = -(-world.task.horizon // frames)
@@ -70,7 +70,7 @@ class Camera:
         return started
 
     def step(self, action: NDArray[Any]) -> Stepped:
-        """Step, and take a picture every so often."""
+        """Do one step, and take a picture at regular intervals."""
         told = self._world.step(action)
         self._step += 1
         if self._step % self._every == 0:
@@ -89,10 +89,10 @@ def draw_world(world: Adapter, goal: NDArray[Any], query: Query, inset: Picture 
     """A picture of a world as it is, with its goal.
 
     Args:
-        world: Drawn by itself if it can, or else by its environment.
+        world: The world; it draws itself if it can, otherwise its environment renders it.
         goal: `[D]`.
-        query: What of the goal is asked for.
-        inset: The goal as `picture_of_goal` drew it, for worlds that do not draw it themselves.
+        query: Which part of the goal is asked for.
+        inset: The goal as `picture_of_goal` drew it, for worlds that do not draw goals themselves.
     """
     if world.can("draw"):
         return world.draw(world.observation, goal, query, _DRAWN)
@@ -103,10 +103,12 @@ def draw_world(world: Adapter, goal: NDArray[Any], query: Query, inset: Picture 
 
 
 def picture_of_goal(world: Adapter, goal: NDArray[Any], query: Query) -> Picture | None:
-    """A goal state, small, rendered by putting the simulator there.
+    """A small picture of a goal state, rendered by setting the simulator to it.
 
-    None for worlds that draw goals themselves, and for those that cannot be put into a state. An
-    error says why nothing can be drawn at all.
+    None for worlds that draw goals themselves, and for worlds that cannot be set to a state.
+
+    Raises:
+        CameraError: Nothing can be drawn on this machine.
     """
     if world.can("draw"):
         return None
@@ -127,7 +129,7 @@ def picture_of_goal(world: Adapter, goal: NDArray[Any], query: Query) -> Picture
 
 
 def lay_in(picture: Picture, inset: Picture) -> None:
-    """Lay a small picture with a border into the upper right corner."""
+    """Paste a small picture with a border into the upper right corner."""
     height, width = inset.shape[:2]
     corner = picture[: height + 2 * _BORDER, -width - 2 * _BORDER :]
     corner[:] = (255, 190, 60)
@@ -148,18 +150,18 @@ def with_caption(picture: Picture, text: str) -> Picture:
 
 
 def write_film(pictures: Sequence[Picture], path: Path) -> tuple[Path, str | None]:
-    """Write pictures as an MP4, or as an animated GIF where no encoder is found.
+    """Write pictures as an MP4, or as an animated GIF if there is no encoder.
 
     Args:
         pictures: All of one size.
         path: Where the MP4 goes.
 
     Returns:
-        Where the film is, and what to say if it is not an MP4.
+        The file, and a note if it is not an MP4.
     """
     encoder = find_encoder()
     if encoder is None:
-        reason = "no MP4 encoder is here"
+        reason = "there is no MP4 encoder"
     else:
         reason = _encode(encoder, pictures, path)
         if reason is None:
@@ -169,11 +171,11 @@ def write_film(pictures: Sequence[Picture], path: Path) -> tuple[Path, str | Non
     gif = path.with_suffix(".gif")
     first, *others = (Image.fromarray(picture) for picture in pictures)
     first.save(gif, save_all=True, append_images=others, duration=1000 // _RATE, loop=0)
-    return gif, f"{reason}, so the film is a GIF: pip install 'goalsets[video]' brings one."
+    return gif, f"{reason}, so the film is a GIF: pip install 'goalsets[video]' installs one."
 
 
 def find_encoder() -> str | None:
-    """The path of an ffmpeg: the system's, or the one that the `video` extra brings."""
+    """The path of an ffmpeg: the system's, or that of the `video` extra."""
     found = shutil.which("ffmpeg")
     if found is not None:
         return found
@@ -186,10 +188,10 @@ def find_encoder() -> str | None:
 
 
 def _encode(encoder: str, pictures: Sequence[Picture], path: Path) -> str | None:
-    """Write an MP4; return why not if that fails."""
+    """Write an MP4; return the reason if that fails."""
     height, width = pictures[0].shape[:2]
     shape = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", str(_RATE)]
-    # The index goes first and the colours are common ones: browsers then play it.
+    # Browsers need the index at the front and this pixel format.
     result = ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-movflags", "+faststart", str(path)]
     with tempfile.TemporaryFile() as frames:
         for picture in pictures:

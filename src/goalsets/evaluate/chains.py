@@ -1,4 +1,4 @@
-"""What became of a chain of questions in an episode: which were asked, and which were answered."""
+"""Record a chain of questions in an episode: which were asked, and which were answered."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class AskedStep:
     """A question of a chain, and how it went."""
 
     text: str
-    """For people."""
+    """The question in words."""
     goals: GoalSet
     plan: int
     """The number of the plan that it belongs to, from 1."""
     number: int
-    """Its number in that plan, from 1; one more than there are for the whole question."""
+    """Its number in that plan, from 1; the whole question comes after all steps."""
     first: int
     """The step of the episode at which it was asked first."""
     last: int
-    """The step at which it was over."""
+    """The step at which it ended."""
     done: bool = False
-    """Whether it held then; if not, another plan was made or the episode was over."""
+    """Whether it held then; if not, another plan was made or the episode ended."""
 
 
 class WatchedPlanning(PlanningPolicy):
@@ -52,7 +52,7 @@ class WatchedPlanning(PlanningPolicy):
         rng: np.random.Generator | None = None,
         memory: Memory | None = None,
     ) -> Floats:
-        """Act as the policy does, and look at the question that is due."""
+        """Act like the planning policy, and note the question of the moment."""
         memory = self.reset() if memory is None else memory
         action = super().act(observation, goal, query, rng=rng, memory=memory)
         following = self.following(memory)
@@ -62,11 +62,11 @@ class WatchedPlanning(PlanningPolicy):
         return action
 
     def due(self) -> str:
-        """What was asked last, for people; nothing before the first action."""
+        """The last question in words; "" before the first action."""
         return str(self.asked[-1].goals.query) if self.asked else ""
 
     def finish(self, observation: Floats) -> None:
-        """Look at the last question after the episode, at its last observation."""
+        """Note how the last question ended, at the last observation of the episode."""
         if self.asked:
             self._close(observation)
 

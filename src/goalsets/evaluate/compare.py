@@ -1,4 +1,4 @@
-"""Paired comparison: runs that were given the same episodes are compared episode by episode."""
+"""Paired comparison: compare runs episode by episode, on the same episodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RESAMPLES = 10_000
 
 @dataclass(frozen=True)
 class Comparison:
-    """How the second of two runs does against the first, on the episodes that both have."""
+    """A comparison of two runs on the episodes that both have."""
 
     predicate: str
     episodes: int
@@ -24,11 +24,11 @@ class Comparison:
     """Episodes in which the first succeeded and the second did not."""
     only_second: int
     difference: float
-    """Success of the second less that of the first."""
+    """Success of the second minus success of the first."""
     interval: tuple[float, float]
-    """95 %, by the paired bootstrap."""
+    """95 % interval of the difference, by the paired bootstrap."""
     p_value: float
-    """McNemar's exact test, two-sided: how likely so lopsided a count is if neither is better."""
+    """Two-sided p-value of McNemar's exact test of the hypothesis that neither is better."""
 
     def __str__(self) -> str:
         """Such as `+12 points [4, 20], p = 0.013`."""
@@ -51,13 +51,13 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
 def paired_bootstrap(
     first: Sequence[bool], second: Sequence[bool], rng: np.random.Generator
 ) -> tuple[float, float]:
-    """The 95 % interval of the difference of success, resampling episodes with both outcomes."""
+    """The 95 % interval of the difference in success; episodes are resampled as pairs."""
     only_first, only_second = _discordant(first, second)
     count = len(first)
     if count == 0:
         return math.nan, math.nan
     shares = np.array([only_first, only_second, count - only_first - only_second]) / count
-    # A resample of episodes is, for the difference, a draw of how many are of each kind.
+    # The difference depends only on how many episodes of each kind a resample has.
     drawn = rng.multinomial(count, shares, RESAMPLES)
     low, high = np.quantile((drawn[:, 1] - drawn[:, 0]) / count, (0.025, 0.975))
     return float(low), float(high)

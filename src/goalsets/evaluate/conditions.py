@@ -5,7 +5,7 @@ clause     := coordinate relation number | number relation coordinate [relation 
 coordinate := group ["." part] | "[" index "]"
 part       := x, y, z; cos, sin of an angle; w, x, y, z of a quaternion; or a count from 0
 relation   := "<" | "<=" | ">" | ">="
-number     := as in a tolerance: 0.6 in observation units, 6cm in the group's own
+number     := as in a tolerance: 0.6 in observation units, 6cm in the group's physical unit
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RELATION = re.compile(r"(<=|>=|<|>)")
 
 
 class ConditionError(GoalsetsError):
-    """A condition that cannot be read, or that the layout has no coordinate for."""
+    """A condition cannot be read, or names a coordinate that the layout does not have."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Condition:
 
     @property
     def indices(self) -> tuple[int, ...]:
-        """The coordinates that it looks at, in order."""
+        """The coordinates in the condition, in order."""
         return tuple(sorted({bound.index for bound in self.bounds}))
 
     def holds(self, states: NDArray[np.floating]) -> NDArray[np.bool_]:
@@ -71,7 +71,7 @@ class Condition:
 
 
 def find_coordinates(text: str, layout: StateLayout) -> tuple[Group, tuple[int, ...]]:
-    """A group and those of its coordinates that `group`, `group.z` or `[21]` names."""
+    """The group and the coordinates that `group`, `group.z` or `[21]` names."""
     text = text.strip()
     if text in layout.by_name:
         group = layout.by_name[text]
@@ -100,14 +100,14 @@ def find_coordinates(text: str, layout: StateLayout) -> tuple[Group, tuple[int, 
 
 
 def part_names(group: Group) -> tuple[str, ...]:
-    """What the coordinates of a group are called, in order."""
+    """The names of the coordinates of a group, in order."""
     count = len(group.indices)
     names = _PARTS.get(group.metric, _SPACE if 1 < count <= 3 else ())
     return names[:count] if names else tuple(str(i) for i in range(count))
 
 
 def describe_coordinate(index: int, layout: StateLayout) -> str:
-    """How `find_coordinates` would be asked for a coordinate: `block0_pos.z`."""
+    """The name of a coordinate, as `find_coordinates` reads it: `block0_pos.z`."""
     group = layout.owners[index]
     if group is None:
         return f"[{index}]"
@@ -130,7 +130,7 @@ def read_number(text: str, group: Group) -> float:
 
 
 def unit_factor(unit: str, group: Group) -> float:
-    """Observation units in one of a physical unit; 1 where no unit is given."""
+    """Observation units per physical unit; 1 if no unit is given."""
     if not unit:
         return 1.0
     own = "" if group.metric in _PARTS else group.unit

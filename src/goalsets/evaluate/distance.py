@@ -1,7 +1,7 @@
-"""The distance diagnostic: what runs predict along one successful rollout, or a recorded episode.
+"""The distance diagnostic: distances that runs predict along a rollout or a recorded episode.
 
-The paper's qualitative figure: along a rollout that solves the official task, a distance to the
-full state stays large although the task is done; one to the goal set falls as the task proceeds.
+This is the paper's qualitative figure. Along a rollout that solves the official task, the distance
+to the full state stays large although the task is done. The distance to the goal set falls.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Rollout:
-    """A rollout that reached its goal, and who made it."""
+    """A rollout that reached its goal, and the run that made it."""
 
     by: Path
     task_id: int
@@ -39,16 +39,16 @@ class Rollout:
     """`[T + 1, D]`."""
     goal: Floats
     name: str = ""
-    """How to speak of it; by default by its task and seed."""
+    """Its name; by default made from its task and seed."""
 
     @property
     def title(self) -> str:
-        """How a picture speaks of it."""
+        """Its title in a picture."""
         return self.name or f"one rollout of task {self.task_id}, seed {self.seed}"
 
     @property
     def digest(self) -> str:
-        """Of the states and the goal: predictions along equal rollouts can be laid together."""
+        """Digest of the states and the goal; equal rollouts can be drawn in one picture."""
         content = np.ascontiguousarray(self.observations, dtype=np.float32).tobytes()
         content += np.ascontiguousarray(self.goal, dtype=np.float32).tobytes()
         return hashlib.blake2b(content, digest_size=16).hexdigest()
@@ -56,16 +56,16 @@ class Rollout:
 
 @dataclass(frozen=True)
 class Curve:
-    """What one run predicts under one query."""
+    """The distances that one run predicts under one query."""
 
     label: str
     distances: Floats
     """`[T + 1]`."""
     run: Run
     progress: Progress
-    """Whose weights predicted."""
+    """The step of the weights."""
     query: str | None
-    """None for a run that hears no query."""
+    """None for a run that takes no query."""
 
 
 def successful_rollout(
@@ -74,8 +74,8 @@ def successful_rollout(
     """Run official episodes until one succeeds, with each run in turn.
 
     Args:
-        runs: Runs of one task; those that come first are tried first.
-        task_id: The official task; any of them unless given.
+        runs: Runs of one task, in the order in which they are tried.
+        task_id: The official task; by default any.
         attempts: Episodes to try with each run.
     """
     task = common_task(runs)
@@ -90,24 +90,23 @@ def successful_rollout(
                 seen, goal = result.trace["observations"], result.trace["goal"]
                 return Rollout(run.path, spec.task_id, spec.seed, seen, goal)
     raise GoalsetsError(
-        f"none of {len(starts)} episodes with each of {len(runs)} runs reached its goal: there is "
-        "no successful rollout to look along. Train longer, or allow more --attempts."
+        f"no rollout succeeded: {len(starts)} episodes with each of {len(runs)} runs were tried. "
+        "Train longer, or allow more --attempts."
     )
 
 
 def recorded_rollout(store: Store, episode: int) -> Rollout:
-    """A recorded episode in place of a rollout: to its own end, by whoever recorded it.
+    """A recorded episode as a rollout, with its last state as the goal.
 
     Args:
-        store: The data; its held-out episodes count, or those of training where none was held out.
-        episode: Which one, from 0 on.
+        store: The data: its held-out episodes, or the training episodes if none were held out.
+        episode: The number of the episode, from 0 on.
     """
     held_out = store.validation.num_transitions > 0
     data = store.validation if held_out else store.train
     if not 0 <= episode < data.num_episodes:
         raise GoalsetsError(
-            f"{store.path} has {data.num_episodes:,} episodes to look along, counted from 0: "
-            f"{episode}."
+            f"{store.path} has {data.num_episodes:,} such episodes, counted from 0: {episode}."
         )
     seen = np.asarray(data.episode(episode).observations, np.float32)
     kind = "held-out" if held_out else "training"
@@ -115,7 +114,7 @@ def recorded_rollout(store: Store, episode: int) -> Rollout:
 
 
 def common_task(runs: Sequence[Run]) -> str:
-    """The task of all runs; an error where there are several."""
+    """The task of all runs; an error if there are several."""
     tasks = sorted({run.config.task for run in runs})
     if len(tasks) != 1:
         raise GoalsetsError(f"expected runs of one task, got {', '.join(tasks) or 'no runs'}.")
@@ -132,9 +131,8 @@ def predict_along(
 ) -> list[Curve]:
     """Predicted distances along a rollout: each run under the official query, then under others.
 
-    Where there is no official query, under all others; under the whole state if there are none.
-
-    HER-Full and HER-Task hear no query, so they have one curve each.
+    Without an official query, only the other queries are used; without these, the full state.
+    HER-Full and HER-Task take no query, so each has one curve.
     """
     curves: list[Curve] = []
     for run, name in zip(runs, _names(runs), strict=True):
@@ -153,9 +151,9 @@ def predict_along(
 
 
 def record_curves(curves: Sequence[Curve], rollout: Rollout) -> list[str]:
-    """Append to each run what it predicted, and return why where that cannot be.
+    """Append its predictions to the records of each run; return the reasons where that fails.
 
-    A report draws these records; the rollout's digest tells it which belong together.
+    A report draws these records. The rollout's digest tells which of them belong together.
     """
     refused: list[str] = []
     names = {
@@ -189,7 +187,7 @@ def record_curves(curves: Sequence[Curve], rollout: Rollout) -> list[str]:
 
 
 def write_curves(curves: Sequence[Curve], path: Path) -> None:
-    """Write a table: a row a step, a column a curve."""
+    """Write a CSV table with a row for each step and a column for each curve."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["step", *(curve.label for curve in curves)])
@@ -213,10 +211,10 @@ def draw_curves(curves: Sequence[Curve], rollout: Rollout, unit: str, path: Path
 
 
 def frame_curves(axis: Any, steps: int, unit: str) -> None:  # noqa: ANN401 - matplotlib's
-    """Label axes for curves along a rollout, and draw the steps that were left where they count."""
+    """Label the axes; if the unit is steps, also draw the remaining steps."""
     if unit == "steps":
         left = np.arange(steps + 1)[::-1]
-        axis.plot(left, color="grey", linestyle=":", linewidth=1.0, label="steps that were left")
+        axis.plot(left, color="grey", linestyle=":", linewidth=1.0, label="remaining steps")
     axis.set_xlabel("step")
     axis.set_ylabel(f"predicted distance ({unit})")
 
@@ -230,13 +228,13 @@ def _starts(task: str, task_id: int | None, attempts: int) -> list[EpisodeSpec]:
     specs = official_specs(task, attempts)
     if task_id is not None:
         specs = [spec for spec in specs if spec.task_id == task_id]
-    # One of each task, then the next of each: some tasks are easier than others.
+    # Alternate between the tasks, because some are easier than others.
     specs.sort(key=lambda spec: (spec.seed % 1_000, spec.task_id))
     return [EpisodeSpec(s.task, s.task_id, s.seed, trace=True) for s in specs[:attempts]]
 
 
 def _names(runs: Sequence[Run]) -> list[str]:
-    """By learner and scheme; with the directory where that is not enough."""
+    """Names of runs: learner and scheme, and the directory if that is ambiguous."""
     names = [f"{run.config.learner} {run.config.scheme}" for run in runs]
     return [
         name if names.count(name) == 1 else f"{name} ({run.path.name})"

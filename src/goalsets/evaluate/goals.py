@@ -1,8 +1,8 @@
-"""Goals as people name them: a state of the data, an official goal, a file, or an edited one.
+"""Find a goal by the name that people type, and edit it.
 
     task, task:3, task:NAME      the official goal of the start, or another by number or name
     bank:17                      a state of the validation split, counted from 0
-    bank:block0_pos.z >= 0.6     one that satisfies a condition, drawn by the seed
+    bank:block0_pos.z >= 0.6     a validation state that satisfies a condition, drawn by the seed
     FILE.json                    a list of all coordinates, or groups to edit in the official goal
 
 An edit is `block0_pos=0.4,0.1,0.02` in observation units, `block0_pos.z=6cm` in physical ones, or
@@ -27,23 +27,23 @@ from goalsets.evaluate.conditions import Condition, find_coordinates, unit_facto
 Floats = NDArray[np.float32]
 
 _UNIT_NORM = 0.02
-"""How far from 1 the length of a direction may be that somebody typed."""
+"""How far from 1 the length of a typed direction may be."""
 
 
 class GoalError(GoalsetsError):
-    """A goal that cannot be found or edited; the message says what was expected."""
+    """A goal cannot be found or edited; the message says what was expected."""
 
 
 class GoalFinder:
     """Finds the goals that people name.
 
     Args:
-        layout: Of the states.
-        names: Of the official goals, whose numbers begin with 1.
-        official: Gives the official goal of a number.
-        start: The number that the episode starts from.
-        bank: Gives the validation states `[N, D]`; called only for goals from there.
-        seed: Decides which of several states is taken.
+        layout: The layout of the states.
+        names: The names of the official goals, which are numbered from 1.
+        official: Returns the official goal with a number.
+        start: The number of the official goal at which the episode starts.
+        bank: Returns the validation states `[N, D]`; called only when a goal needs them.
+        seed: The seed of the choice among several states.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class GoalFinder:
         self._seed = seed
 
     def find(self, text: str) -> tuple[Floats, str]:
-        """The reference `[D]` that a text names, and how to speak of it."""
+        """The reference `[D]` that a text names, and a description of it."""
         kind, colon, rest = text.strip().partition(":")
         if kind == "task":
             return self._from_task(rest, bool(colon))
@@ -95,19 +95,23 @@ class GoalFinder:
     def _from_bank(self, text: str) -> tuple[Floats, str]:
         bank = self._bank()
         if len(bank) == 0:
-            raise GoalError("the data has no validation split to take a goal from.")
+            raise GoalError(
+                "the data has no validation split to take a goal from. Name a JSON file, or task."
+            )
         if re.fullmatch(r"\d+", text):
             row = int(text)
             if row >= len(bank):
                 raise GoalError(
-                    f"there are {len(bank):,} validation states, counted from 0: {row}."
+                    f"there are {len(bank):,} validation states, counted from 0; got {row}."
                 )
             return np.array(bank[row]), f"validation state {row}"
         held = np.arange(len(bank))
         if text:
             held = np.flatnonzero(Condition.parse(text, self._layout).holds(bank))
         if len(held) == 0:
-            raise GoalError(f"none of {len(bank):,} validation states satisfies '{text}'.")
+            raise GoalError(
+                f"none of {len(bank):,} validation states satisfies '{text}'. Relax the condition."
+            )
         row = int(held[np.random.default_rng(self._seed).integers(len(held))])
         return np.array(bank[row]), f"validation state {row}, one of {len(held):,}"
 
@@ -129,7 +133,7 @@ def edit_goal(reference: Floats, edits: Sequence[str], layout: StateLayout) -> F
         name, equals, text = edit.partition("=")
         if not (name.strip() and equals and text.strip()):
             raise GoalError(
-                f"an edit looks like block0_pos=0.4,0.1,0.02 or eff_pos.z=6cm: {edit!r}."
+                f"expected an edit such as block0_pos=0.4,0.1,0.02 or eff_pos.z=6cm, got {edit!r}."
             )
         group, indices = find_coordinates(name, layout)
         edited[list(indices)] = _values(text, name.strip(), group, len(indices))
@@ -138,7 +142,7 @@ def edit_goal(reference: Floats, edits: Sequence[str], layout: StateLayout) -> F
 
 def _values(text: str, name: str, group: Group, count: int) -> list[float]:
     numbers, units = zip(*(_number(piece, name) for piece in text.split(",")), strict=True)
-    # What follows the last number holds for those before it: 0.4,0.1,0.02m are all metres.
+    # The last unit holds for the numbers before it: 0.4,0.1,0.02m are all metres.
     units = [unit or units[-1] for unit in units]
     if group.metric == "angle" and count == 2 and len(numbers) == 1 and _is_angle(units[0]):
         angle = numbers[0] * UNITS[units[0]][1]
@@ -151,7 +155,7 @@ def _values(text: str, name: str, group: Group, count: int) -> list[float]:
         length = math.hypot(*values)
         if abs(length - 1.0) > _UNIT_NORM:
             raise GoalError(
-                f"{name} is a direction of length 1, got one of {length:.3g}: {text!r}."
+                f"{name} must be a direction of length 1, got length {length:.3g}: {text!r}."
             )
     return values
 

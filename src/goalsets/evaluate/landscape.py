@@ -1,7 +1,7 @@
-"""Value landscapes: the distance that a run predicts over a plane of states, query by query.
+"""Value landscapes: the distance that a run predicts over a plane of states, for each query.
 
-Only tasks whose states can be laid out in a plane have one: their `terrain` says how. A run that
-keeps its landscape (`landscape.npz`) can be shown without its weights.
+Only tasks with a `terrain` have one; it defines the plane. A run with a recorded landscape
+(`landscape.npz`) can be drawn without its weights.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ LANDSCAPE = "landscape.npz"
 
 @dataclass(frozen=True)
 class Landscape:
-    """What one run predicts over the planes of its task."""
+    """The distances that one run predicts over the planes of its task."""
 
     queries: tuple[str, ...]
-    """What was asked; `task` alone of a run that hears no query."""
+    """The queries; only `task` for a run that takes no query."""
     distances: NDArray[np.float16]
-    """`[planes, queries, len(y), len(x)]`, zero in walls. Halves are fine enough to be drawn."""
+    """`[planes, queries, len(y), len(x)]`, zero in walls, in half precision."""
     step: int
-    """Of the weights that predicted."""
+    """The step of the weights."""
 
 
 def has_landscape(config: TrainConfig) -> bool:
-    """Whether there is a plane to lay out states of the task in, and a distance to ask for."""
+    """Whether the task has a plane of states, and the learner a distance."""
     tells = LEARNERS[config.learner].distance_unit is not None
     return tells and _terrain(config.task) is not None
 
 
 def terrain_of(task: str) -> Terrain:
-    """What the landscape of a task is drawn over."""
+    """The terrain over which the landscape of a task is drawn."""
     terrain = _terrain(task)
     if terrain is None:
-        raise GoalsetsError(f"the states of {task} cannot be laid out in a plane.")
+        raise GoalsetsError(f"{task} has no plane of states to draw a landscape over.")
     return terrain
 
 
@@ -59,14 +59,14 @@ def _terrain(task: str) -> Terrain | None:
 
 
 def compute_landscape(run: Run) -> Landscape:
-    """Ask the last weights of a run."""
+    """Compute the landscape of a run's last weights."""
     if not has_landscape(run.config):
         raise GoalsetsError(
-            f"{run.path} has no value landscape: those are for tasks whose states can be laid out "
-            f"in a plane, and for learners with a distance; it is {run.config.learner} on "
+            f"{run.path} has no value landscape: that needs a task with a plane of states and a "
+            f"learner with a distance; this run is {run.config.learner} on "
             f"{run.config.task}."
         )
-    # Of the checkpoint; of the last weights that were kept where there is none any more.
+    # Without a checkpoint, use the last weights that were kept.
     kept = None if run.checkpoint.exists() or not run.steps else run.steps[-1]
     policy, progress = run.load(kept)
     hears = policy.learner.conditioner.hears_queries
@@ -85,7 +85,7 @@ def compute_landscape(run: Run) -> Landscape:
 
 
 def keep_landscape(run: Run) -> Landscape:
-    """Ask the last weights of a run, and keep the answer in its directory."""
+    """Compute the landscape of a run's last weights, and write it into its directory."""
     landscape = compute_landscape(run)
     temporary = run.path / f".{LANDSCAPE}"
     with temporary.open("wb") as file:
@@ -100,7 +100,7 @@ def keep_landscape(run: Run) -> Landscape:
 
 
 def kept_landscape(path: Path, config: TrainConfig) -> Landscape | None:
-    """The landscape in a run's directory, of its last step; None where there is none.
+    """The landscape in a run's directory; None if there is none.
 
     Args:
         path: The run directory.

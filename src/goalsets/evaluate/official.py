@@ -15,11 +15,11 @@ from goalsets.runs.run import Run, is_planned, with_plan
 from goalsets.workers import silence
 
 FIRST_SEED = 1_000_000
-"""Where the seeds of official episodes begin: far from those of data collection."""
+"""First seed of official episodes: far from the seeds of data collection."""
 
 
 def official_specs(task: str, episodes: int, first_seed: int = FIRST_SEED) -> list[EpisodeSpec]:
-    """So many episodes of each official goal; every run of a task is given the same."""
+    """`episodes` episodes of each official goal, the same for every run of a task."""
     return [
         EpisodeSpec(task, task_id, first_seed + 1_000 * task_id + index)
         for task_id in TASKS[task].goal_numbers
@@ -43,16 +43,16 @@ def evaluate_official(
         run: The run.
         step: A step whose weights were kept; the latest checkpoint unless given.
         episodes: Episodes for each of the official goals.
-        plan: Ask chains of questions; the record says so. The run's planner is learned if there is
-            none.
+        plan: Ask chains of questions, and mark the record so. If the run has no planner, it is
+            learned.
         workers: Processes.
-        watch: Told the episodes done, all of them, and the successes so far.
-        say: Told of workers that died, and of a planner that is learned.
+        watch: Called with the episodes done, the number of all, and the successes so far.
+        say: Called with a note if a worker died or a planner is learned.
     """
     if run.config.task not in TASKS:
         raise GoalsetsError(
             f"{run.path} was trained on {run.config.task!r}, which has no environment to run. "
-            f"'goalsets check {run.path}' says what its data can tell."
+            f"'goalsets check {run.path}' judges it by its data."
         )
     if episodes < 1:
         raise GoalsetsError(f"episodes must be 1 or more, got {episodes}.")
@@ -74,7 +74,7 @@ def evaluate_official(
 
 
 def last_steps(run: Run, count: int) -> list[int]:
-    """The last so many steps whose weights were kept."""
+    """The last `count` steps whose weights were kept."""
     if count < 1:
         raise GoalsetsError(f"last must be 1 or more, got {count}.")
     if len(run.steps) < count:
@@ -87,19 +87,19 @@ def last_steps(run: Run, count: int) -> list[int]:
 
 
 def official_records(run: Run, plan: bool = False) -> list[dict[str, Any]]:
-    """A run's official records, in order: those of chains of questions, or the others."""
+    """A run's official records in order: those of chains of questions, or the others."""
     records = run.evaluations()
     return [r for r in records if r["kind"] == "official" and is_planned(r) == plan]
 
 
 def recorded(run: Run, step: int, episodes: int, plan: bool = False) -> dict[str, Any] | None:
-    """The latest official record of a step with so many episodes of each goal, if there is one.
+    """The latest official record of a step, if there is one.
 
     Args:
         run: The run.
         step: The step.
-        episodes: Of each goal.
-        plan: Look among the records of chains of questions; without it, among the others.
+        episodes: The number of episodes of each goal that the record must have.
+        plan: Whether to read the records of chains of questions, or the others.
     """
     task = run.config.task
     goals = len(TASKS[task].goals) if task in TASKS else 0
@@ -114,8 +114,8 @@ def recorded(run: Run, step: int, episodes: int, plan: bool = False) -> dict[str
 def average(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The paper's number: the mean success of a run's last evaluations.
 
-    They are of one run and on the same episodes, so they are no independent repetitions: the
-    spread says how much the policy still moves, not how sure the mean is.
+    They are of one run and on the same episodes, so they are not independent repetitions. Their
+    spread shows how much the policy still changes, not how certain the mean is.
     """
     rates = [float(record["success"]) for record in records]
     goals = records[0]["by_goal"]

@@ -1,7 +1,7 @@
 """Rollouts: whole episodes in parallel processes.
 
-An episode is determined by its specification: task, start, goal and question. Who runs it, when,
-and after what else, changes nothing.
+The specification determines an episode: task, start, goal and question. Which process runs it, and
+in which order, changes nothing.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float32]
 
 _ACTING = 7
-"""Sets apart what a policy draws in an episode from what its environment draws."""
+"""Separates the random draws of a policy in an episode from those of its environment."""
 
 
 class World(Protocol):
-    """Where an episode is run: an adapter, or a camera before one."""
+    """What an episode is run in: an adapter, or a camera around one."""
 
     def start(self, goal: int, seed: int) -> Start:
         """Start an episode."""
@@ -46,20 +46,20 @@ class EpisodeSpec:
     """One episode, completely."""
 
     task: str
-    """Whose environment it is."""
+    """The task of the environment."""
     task_id: int
     """The official goal that it starts from, counted from 1."""
     seed: int
-    """Decides the start within the official task, and everything random after."""
+    """The seed of the start within the official task, and of all random draws after."""
     query: str = "task"
     """What the policy is asked."""
     goal: tuple[float, ...] | None = None
-    """The reference state. None asks for the official goal, and lets the environment judge."""
+    """The reference state. None asks for the official goal, which the environment judges."""
     trace: bool = False
-    """Bring back what happened, step by step."""
+    """Whether to return observations and actions of every step."""
 
     def __str__(self) -> str:
-        """Speak of the episode."""
+        """The episode in words."""
         return f"episode of task {self.task_id}, seed {self.seed}, query '{self.query}'"
 
 
@@ -70,9 +70,9 @@ class EpisodeResult:
     success: bool
     """Whether the goal set was reached at any step."""
     steps: int
-    """Steps until then, or all of them."""
+    """Steps until success, or of the whole episode."""
     trace: dict[str, NDArray[Any]] | None = field(default=None, compare=False)
-    """`observations [T+1, D]`, `actions [T, A]`, `goal [D]`, if they were asked for."""
+    """`observations [T+1, D]`, `actions [T, A]`, `goal [D]`, if requested."""
 
 
 def roll_out(
@@ -90,9 +90,9 @@ def roll_out(
         run: The run directory.
         step: A step whose weights were kept; the latest checkpoint unless given.
         specs: The episodes, each only once.
-        plan: Ask chains of questions, by the run's planner.
-        workers: Processes; one for each processor unless given.
-        say: Told of workers that died; their episodes are run again.
+        plan: Ask chains of questions, with the run's planner.
+        workers: Processes; by default one for each processor.
+        say: Called with a note if a worker died; its episode is run again.
     """
     for task in {spec.task for spec in specs}:
         TASKS[task].require_libraries()
@@ -104,7 +104,7 @@ def roll_out(
 def make_runner(
     run: Path, step: int | None, plan: bool = False
 ) -> Callable[[EpisodeSpec], EpisodeResult]:
-    """Load a policy in this process, with one thread; what comes back runs episodes."""
+    """Load a policy in this process, with one thread; return a function that runs episodes."""
     import torch
 
     from goalsets.runs.run import load
@@ -125,13 +125,13 @@ def make_runner(
 def run_episode(world: World, policy: Policy, spec: EpisodeSpec) -> EpisodeResult:
     """Run one episode.
 
-    With a goal of its own, an episode lasts for the task's horizon or until the goal set contains
-    the state; the environment's opinion, and its wish to end, do not count. Towards an official
-    goal the environment judges; the task's goal set does where the environment says nothing.
+    If the specification has a goal, the episode lasts until the goal set contains the state, or for
+    the task's horizon. The environment's success and termination are ignored. For an official goal
+    the environment judges success; if it does not report success, the task's goal set judges.
 
     Args:
-        world: Where it is run.
-        policy: Who acts: it is shown observations, the goal and the query, and nothing else.
+        world: The world to run it in.
+        policy: The policy. It gets observations, the goal and the query, and nothing else.
         spec: The episode.
     """
     task = TASKS[spec.task]

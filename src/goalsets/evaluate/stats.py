@@ -23,7 +23,7 @@ class Rate:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's interval: right for few episodes, and for rates at 0 and 1."""
+        """Wilson's interval: valid for few episodes, and for rates of 0 and 1."""
         n, z2 = self.episodes, _Z95**2
         if n == 0:
             return 0.0, 1.0

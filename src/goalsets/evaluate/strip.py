@@ -1,7 +1,7 @@
-"""A strip of pictures of one episode by a chain of questions: how each question ended.
+"""A strip of pictures of one episode with a chain of questions: how each question ended.
 
-The first picture is the start, the others are the moments at which a question was answered (blue)
-or given up (orange). The goal is laid into the corner of each.
+The first picture shows the start. The others show the moments at which a question was answered
+(blue) or given up (orange). Each has the goal in its corner.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DONE, _GIVEN_UP, _START = "#0072B2", "#D55E00", "#777777"
 
 @dataclass(frozen=True)
 class Strip:
-    """An episode by a chain of questions, and its pictures."""
+    """An episode with a chain of questions, and its pictures."""
 
     image: Image.Image
     asked: tuple[AskedStep, ...]
@@ -38,23 +38,23 @@ class Strip:
 
 
 def draw_strip(run: Run, task_id: int, seed: int, most: int = 9) -> Strip:
-    """Run one episode of an official goal by a chain of questions, and draw how each one ended.
+    """Run one episode of an official goal with a chain of questions, and draw how each one ended.
 
     Args:
         run: The run; its planner is learned if it has none yet.
         task_id: The official goal.
-        seed: Decides the start.
-        most: Pictures besides that of the start.
+        seed: The seed of the start.
+        most: The largest number of pictures after that of the start.
 
     Raises:
-        CameraError: Nothing can be drawn here.
+        CameraError: Nothing can be drawn on this machine.
     """
     task = TASKS[run.config.task]
     world = task.open(render=True)
     policy = WatchedPlanning(run.load()[0], run.planner())
     spec = EpisodeSpec(run.config.task, task_id, seed, trace=True)
     result = run_episode(world, policy, spec)
-    assert result.trace is not None  # it was asked for
+    assert result.trace is not None  # the specification requested it
     states, goal = result.trace["observations"], result.trace["goal"]
     policy.finish(states[-1])
     inset = picture_of_goal(world, goal, task.query)

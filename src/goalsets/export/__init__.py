@@ -1,4 +1,4 @@
-"""Policies as files for other machines: one ONNX file with everything inside."""
+"""Export a policy for other machines, as one ONNX file that holds everything."""
 
 from goalsets.export.onnx_file import Exported, export_onnx
 from goalsets.export.parity import Parity, ParityError

@@ -29,8 +29,8 @@ def make_card(
         run: The run.
         policy: Its policy.
         progress: How far it was trained.
-        parity: How near the export comes; None before it was measured.
-        planner: What is known of the planner beside it; None if there is none.
+        parity: The largest differences to the policy; None before they are measured.
+        planner: Facts about the planner beside it; None if there is none.
     """
     config = run.config
     return {
@@ -48,7 +48,7 @@ def make_card(
         "executed": policy.learner.executed,
         "seed": config.seed,
         **progress.record(),
-        # Not where the data lay: that is nobody's business.
+        # No path of the data: it means nothing elsewhere, and may be private.
         "data": {key: run.data[key] for key in ("fingerprint", "episodes", "transitions")},
         "evaluations": [told for record in run.evaluations() for told in _told(record, progress)],
         CARD_PLANNER: planner,
@@ -59,7 +59,7 @@ def make_card(
 
 
 def _heard(policy: TrainedPolicy) -> list[int] | None:
-    """The coordinates of a goal that it is shown whatever is asked; None if the query decides."""
+    """The coordinates of a goal that the policy always sees; None if the query decides."""
     if policy.learner.conditioner.hears_queries:
         return None
     return np.flatnonzero(policy.hears(Query.all(policy.layout))).tolist()

@@ -1,8 +1,8 @@
-"""From a traced policy to an ONNX model, by `torch.onnx`.
+"""Convert a traced policy into an ONNX model, with `torch.onnx`.
 
-Whatever a learner computes, torch knows how to say in ONNX; we keep no table. What it writes beside
-that (where each operation stood in the source, the types between, attributes that say what holds
-anyway) is taken out again: it is nobody's business, and the runtime reads only what it knows.
+Torch has a table of operations, so we keep none. Torch also writes source locations, intermediate
+types, and attributes with default values. We remove these: they are not needed, may be private, and
+the runtime refuses parts that it does not know.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ OPSET = 20
 
 
 class ConversionError(GoalsetsError):
-    """A policy with an operation that cannot be said in ONNX, or that the runtime refuses."""
+    """The policy has an operation that ONNX lacks, or that the runtime refuses."""
 
 
 def convert(
     program: torch.export.ExportedProgram, inputs: Sequence[str], outputs: Sequence[str]
 ) -> onnx.ModelProto:
-    """Say a traced program in ONNX, with its weights inside.
+    """Convert a traced program into an ONNX model that includes its weights.
 
     Args:
-        program: Traced.
-        inputs: Names for its inputs, in order.
-        outputs: Names for its outputs; it may have fewer.
+        program: The traced program.
+        inputs: Names of its inputs, in order.
+        outputs: Names of its outputs; there may be more names than outputs.
     """
     count = len(program.graph_signature.user_outputs)
     try:
@@ -53,23 +53,23 @@ def convert(
             )
     except torch.onnx.errors.OnnxExporterError as error:
         raise ConversionError(
-            f"torch cannot say the policy in ONNX: {_first_cause(error)}"
+            f"torch cannot convert the policy to ONNX: {_first_cause(error)}"
         ) from error
     assert made is not None
     model = made.model_proto
     refused = sorted({node.op_type for node in model.graph.node} - OPERATIONS)
     if refused:
         raise ConversionError(
-            f"the policy computes {', '.join(refused)} in ONNX, which goalsets.runtime does not "
-            "run: write it with other operations, or add it to goalsets.runtime.model_file if it "
-            "can do nothing but compute."
+            f"the policy uses the ONNX operations {', '.join(refused)}, which goalsets.runtime "
+            "does not run. Use other operations, or add these to goalsets.runtime.model_file if "
+            "they only compute."
         )
     _strip(model)
     return model
 
 
 def _strip(model: onnx.ModelProto) -> None:
-    """Leave only what is computed."""
+    """Remove everything but the computation."""
     graph = model.graph
     for message in (model, graph, *graph.node, *graph.initializer, *graph.input, *graph.output):
         for name in ("metadata_props", "doc_string"):
@@ -92,7 +92,7 @@ def _is_default(node: onnx.NodeProto, attribute: onnx.AttributeProto) -> bool:
 
 
 def _first_cause(error: BaseException) -> str:
-    """What went wrong at first: the errors around it speak of stages of the export."""
+    """The message of the innermost error; the errors around it name stages of the export."""
     while error.__cause__ is not None:
         error = error.__cause__
     return (str(error).strip() or type(error).__name__).splitlines()[0]
@@ -100,7 +100,7 @@ def _first_cause(error: BaseException) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Torch speaks of what it will change, and of packages that it does not find."""
+    """Silence torch, which announces future changes and packages that it does not find."""
     talkers = [logging.getLogger(name) for name in ("torch.onnx", "onnxscript", "onnx_ir")]
     before = [talker.level for talker in talkers]
     try:

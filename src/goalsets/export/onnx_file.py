@@ -1,4 +1,4 @@
-"""Writing a policy as one ONNX file, after asking whether it still answers the same."""
+"""Write a policy as one ONNX file, after checking that the export answers like the policy."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 
 class ExportError(GoalsetsError):
-    """An export that could not be written."""
+    """An export cannot be written."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A file that was written, and what is known of it."""
+    """A file that was written, with its properties."""
 
     path: Path
     size: int
@@ -70,21 +70,21 @@ def export_onnx(
 ) -> Exported:
     """Write a run's policy as one ONNX file.
 
-    Inputs are `observation` and `goal`, float32[B, D] in the environment's units, and `query`,
-    bool[B, D]; outputs `action` float32[B, A], or float32[B, K, A] of a policy that decides K at
-    once, within its bounds, and, where the learner has one, `distance` float32[B].
-    The file is written only after the export was asked ten thousand questions and answered as the
-    policy does. A planner becomes a file of its own beside it.
+    The inputs are `observation` and `goal`, float32[B, D] in the environment's units, and `query`,
+    bool[B, D]. The output `action` is float32[B, A] within its bounds, or float32[B, K, A] if the
+    policy decides K actions at once. If the learner has a distance, the output `distance` is
+    float32[B]. The file is written only if the export answers ten thousand questions like the
+    policy. A planner is written as a separate file beside it.
 
     Args:
         run: The run.
         output: The file.
         step: A step whose weights were kept; the latest checkpoint unless given.
-        planner: Exported with it; `goalsets.runs.planning.planner_of` gives a run's.
-        say: Told what is being done.
+        planner: A planner to export with it; `goalsets.runs.planning.planner_of` gives a run's.
+        say: Called with notes on the progress.
 
     Raises:
-        ParityError: The export does not answer as the policy does. Nothing is written.
+        ParityError: The export does not answer like the policy. Nothing is written.
     """
     output = Path(output)
     _import_onnx()
@@ -93,8 +93,8 @@ def export_onnx(
     policy, progress = run.load(step)
     if type(policy.learner).act is not Learner.act:
         raise ExportError(
-            f"{run.config.learner} acts with a memory of its own, which a file cannot hold: only "
-            "what its `decide` computes can be exported."
+            f"{run.config.learner} overrides `act` to use its own memory, and an ONNX file has "
+            "none: only what its `decide` computes can be exported."
         )
     say("tracing the policy")
     model = build_model(policy, run.frame)
@@ -143,7 +143,7 @@ def _describe(model: onnx.ModelProto, card: dict[str, Any], run: Run) -> None:
 
 
 def _write_planner(planner: Planner, output: Path) -> tuple[Path, dict[str, str]]:
-    """Write a planner beside a policy; return where it is, and what the card says of it."""
+    """Write a planner beside a policy; return its file, and its entry in the card."""
     path = planner_path(output)
     write_planner(planner, path)
     return path, {"digest": digest_of(path), "data": planner.data}
@@ -155,7 +155,7 @@ def _import_onnx() -> None:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file completely or not at all."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with temporary.open("wb") as file:

@@ -1,1 +1,1 @@
-"""GS-HER with trainers that are not ours: relabeled batches, and Stable-Baselines3."""
+"""GS-HER with other libraries: relabeled batches, LeRobot and Stable-Baselines3."""

@@ -1,4 +1,4 @@
-"""A policy that keeps its question, for programs that call policies with observations only."""
+"""A policy that remembers its question, for programs that pass observations only."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ Floats = NDArray[np.float32]
 
 
 class Asker:
-    """A policy with the question that it is asked at present.
+    """A policy with its current question.
 
-    Actions that were decided ahead belong to a question: when that changes, they are dropped, and
-    the next action is decided anew.
+    When the question changes, actions that were decided ahead are dropped.
 
     Args:
-        policy: A run's or an exported one.
+        policy: The policy of a run, or an exported one.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -34,15 +33,15 @@ class Asker:
         self._memory: Memory | None = policy.reset()
 
     def ask(self, goal: ArrayLike, query: QueryLike) -> None:
-        """Ask from now on, in this episode and those after it."""
+        """Ask this from now on, in this episode and later ones."""
         reference = np.asarray(goal, dtype=np.float32)
-        # Read here, so that a mistake is found where it was made.
+        # Parse it here, so that a mistake is reported where it was made.
         read = Query.parse(query, self.policy.layout) if isinstance(query, str) else query
         self._reader.read(reference, reference, read)
         self.goal, self.query = reference, read
 
     def reset(self) -> None:
-        """Begin an episode: what was decided ahead is dropped, the question stays."""
+        """Begin an episode: drop actions that were decided ahead, keep the question."""
         self._memory = self.policy.reset()
 
     def act(self, states: ArrayLike) -> Floats:
@@ -51,9 +50,10 @@ class Asker:
         return self.policy.act(states, goal, query, memory=self._memory)
 
     def act_ahead(self, states: ArrayLike) -> Floats:
-        """The actions `[B, K, A]` that would be taken before the policy looks again.
+        """The actions `[B, K, A]` that would be taken before the policy decides again.
 
-        K is 1 for policies that decide one action at a time. What `act` does next stays the same.
+        K is 1 for policies that decide one action at a time. The next call of `act` is not
+        affected.
         """
         goal, query = self._question()
         rows = np.atleast_2d(np.asarray(states, dtype=np.float32))
@@ -66,7 +66,7 @@ class Asker:
     def _question(self) -> tuple[Floats, QueryLike]:
         if self.goal is None or self.query is None:
             raise GoalsetsError(
-                "the policy was asked nothing yet: give it a goal state and a query, such as "
+                "the policy has no question yet: give it a goal state and a query, such as "
                 "ask(state, 'cube_pos')."
             )
         return self.goal, self.query

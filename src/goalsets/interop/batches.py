@@ -1,11 +1,11 @@
-"""Relabeled batches for trainers that are not ours: NumPy arrays under OGBench's names.
+"""Relabeled batches for other trainers: NumPy arrays under OGBench's names.
 
     data = RelabeledData.from_store(store, queries="semantic", horizon=100)
     batch = data.sample(256)
 
-`sample` stands where OGBench's `GCDataset.sample` stands. Each transition has a goal for values and
-one for the actor, and each goal its own query. Goals are packed, [q ⊙ g, q], so that an agent that
-takes a goal as a vector needs to know nothing of queries; `goal` packs one for acting.
+`sample` replaces OGBench's `GCDataset.sample`. Each transition has a goal for values and a goal for
+the actor, and each goal has its own query. Goals are packed, [q ⊙ g, q], so an agent that takes a
+goal vector needs no change. `goal` packs a goal for acting.
 """
 
 from __future__ import annotations
@@ -39,38 +39,38 @@ Arrays = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class RelabeledData:
-    """A data set that hands out relabeled batches.
+    """A data set of relabeled batches.
 
     Batches have these keys: `observations` and `next_observations` `[B, D]`, `actions` `[B, A]`,
     `value_goals` and `actor_goals` `[B, 2 D]`, `rewards` and `masks` `[B]`. As in OGBench, `masks`
-    has nothing to do with queries: it is 0 where the state is at its value goal, and 1 elsewhere;
-    the reward is 0 there, and −1 elsewhere. With `subgoal_steps` there are also
-    `high_actor_goals`, `high_actor_targets` and `low_actor_goals`, which OGBench's HIQL takes.
+    is not about queries: it is 0 if the state is at its value goal, and 1 otherwise. The reward is
+    0 at the goal, and −1 otherwise. With `subgoal_steps` there are also `high_actor_goals`,
+    `high_actor_targets` and `low_actor_goals`, which OGBench's HIQL takes.
     """
 
     sampler: Sampler
-    """Draws, from standardised data."""
+    """Draws batches from standardised data."""
     normaliser: Normaliser
-    """Of the data."""
+    """The normaliser of the data."""
     standardised: bool = False
-    """Hand out standardised states and actions; otherwise those of the environment."""
+    """Return standardised states and actions; otherwise in the environment's units."""
     packed: bool = True
     """Put queries into the goals. Otherwise goals are full states `[B, D]`, and the queries are in
     `value_queries` and `actor_queries` `bool[B, D]`."""
     padded: bool = False
-    """Lengthen observations with zeros to the length of packed goals, for agents that build their
-    networks for goals of the length of observations, as OGBench's do."""
+    """Pad observations with zeros to the length of packed goals. OGBench's agents need this: their
+    networks expect goals as long as observations."""
     negative: bool = True
     """Rewards of −1 and 0; otherwise 0 and 1."""
     bounds: Bounds | None = None
-    """Of actions, in the environment's units; None leaves a policy's actions as they are."""
+    """Bounds of actions, in the environment's units; None leaves a policy's actions unbounded."""
     rng: Generators = field(default_factory=lambda: Generators.from_seed(0))
-    """Draws everything."""
+    """The generators of all draws."""
 
     def __post_init__(self) -> None:
-        """Check what does not go together."""
+        """Check that the settings fit together."""
         if self.padded and not self.packed:
-            raise GoalsetsError("observations are padded to the length of packed goals only.")
+            raise GoalsetsError("padded=True needs packed=True: padding is for packed goals.")
 
     @classmethod
     def from_store(cls, store: Store, **settings: Any) -> RelabeledData:  # noqa: ANN401 - those below
@@ -81,7 +81,9 @@ class RelabeledData:
             settings: Those of `from_trajectories`.
         """
         if store.layout is None:
-            raise GoalsetsError(f"{store.path} has no layout: queries need one.")
+            raise GoalsetsError(
+                f"{store.path} has no layout, and queries need one: import the data with --layout."
+            )
         settings.setdefault("bounds", store.bounds)
         return cls.from_trajectories(store.train, store.layout, **settings)
 
@@ -105,16 +107,16 @@ class RelabeledData:
 
         Args:
             trajectories: The data.
-            layout: What its states mean.
+            layout: The layout of its states.
             queries: A query distribution, or its name.
             horizon: How many steps ahead a state may become a goal.
-            labels: What counts as being at a goal; by default the paper's predicate.
+            labels: The rule that decides whether a state is at a goal; by default the paper's.
             value_goals: Which states become the goals of values; by default the paper's mixture.
                 OGBench's CRL wants future states only, its QRL random ones only.
             actor_goals: Which states become the goals of actors.
             subgoal_steps: How far ahead the subgoals of a hierarchical agent are; None for others.
-            bounds: Of actions; by default what the data did, with some room.
-            seed: Decides all that is drawn.
+            bounds: Bounds of actions; by default the range in the data, slightly widened.
+            seed: The seed of all draws.
             form: `standardised`, `packed`, `padded` and `negative`: see the attributes.
         """
         normaliser = Normaliser.fit(trajectories)
@@ -133,25 +135,25 @@ class RelabeledData:
         return cls(sampler, normaliser, bounds=bounds, rng=Generators.from_seed(seed), **form)
 
     def sample(self, batch_size: int, rng: Generators | None = None) -> Arrays:
-        """Draw a batch, from its own generators unless others are given."""
+        """Draw a batch, with its own generators unless others are given."""
         return self._arrays(self.sampler.sample(batch_size, rng or self.rng))
 
-    # --- Asking what was trained on it ------------------------------------------------------------
+    # --- Asking a policy that was trained on it ---------------------------------------------------
 
     def observation(self, states: ArrayLike) -> Floats:
-        """States `[..., D]` of the environment as observations of a batch are."""
+        """States `[..., D]` of the environment in the form of a batch's observations."""
         array = np.asarray(states, dtype=np.float32)
         return self._padded(self.normaliser.states(array) if self.standardised else array)
 
     def goal(self, reference: ArrayLike, query: str | Query | ArrayLike) -> Floats:
-        """A packed goal `[2 D]` or `[B, 2 D]`, as those of a batch are, to ask a policy with."""
+        """A goal `[2 D]` or `[B, 2 D]` in the form of a batch's goals, to ask a policy with."""
         asked = InputReader(self.sampler.layout).read(reference, reference, query)
         states = self.normaliser.states(asked.goals) if self.standardised else asked.goals
         goals = pack_goal(np.broadcast_to(states, (asked.rows, states.shape[1])), asked.masks)
         return goals[0] if asked.single else goals
 
     def action(self, actions: ArrayLike) -> Floats:
-        """A policy's actions `[..., A]` as the environment takes them, within the bounds."""
+        """A policy's actions `[..., A]` in the environment's units, within the bounds."""
         array = np.array(actions, dtype=np.float32)
         raw = self.normaliser.raw_actions(array) if self.standardised else array
         return raw if self.bounds is None else self.bounds.keep(raw)
@@ -178,7 +180,7 @@ class RelabeledData:
         return {f"{name}_goals": references, f"{name}_queries": goals.masks}
 
     def _subgoals(self, batch: Batch[NDArray[Any]]) -> Mapping[str, NDArray[Any]]:
-        """What hierarchical agents are fed: states some steps ahead, or the goal if sooner."""
+        """Subgoals of hierarchical agents: states some steps ahead, or the goal if sooner."""
         found: dict[str, NDArray[Any]] = {}
         for steps, later in batch.later.items():
             goals = batch.goals[ACTOR]
@@ -190,7 +192,7 @@ class RelabeledData:
         return found
 
     def _whole(self, states: Floats) -> Floats:
-        """States as goals of which every coordinate is asked for."""
+        """States as goals with every coordinate active."""
         raw = self._states(states)
         return pack_goal(raw, np.ones(raw.shape, dtype=np.bool_)) if self.packed else raw
 

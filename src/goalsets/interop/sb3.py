@@ -1,8 +1,8 @@
-"""Stable-Baselines3: a hindsight replay buffer that redraws the query, and evaluation by question.
+"""Stable-Baselines3: a hindsight replay buffer that also draws new queries.
 
-Stable-Baselines3's own `HerReplayBuffer` trains on a `GoalSetEnv` as it is: it relabels goals under
-the query that the episode was asked. But a state that was achieved answers every query that it is
-the reference of. `GoalSetReplayBuffer` draws a new one with each relabeled goal, which is GS-HER.
+Stable-Baselines3's own `HerReplayBuffer` works with a `GoalSetEnv`: it replaces the goal and keeps
+the query of the episode. But an achieved state, taken as the reference, satisfies every query. So
+`GoalSetReplayBuffer` also draws a new query with each relabeled goal. That is GS-HER.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ Indices = NDArray[np.integer]
 
 
 class GoalSetReplayBuffer(HerReplayBuffer):
-    """Relabels with a later state of the episode and a query of its own.
+    """Relabels with a later state of the episode and a new query.
 
-    It also judges anew whether a relabeled transition ends the episode, which its base does not:
-    a transition that ended at the goal that was asked is no end on the way to another. So it
-    takes environments that end at the goal and environments that go on.
+    Unlike its base class, it also decides again whether a relabeled transition ends the episode:
+    the end at one goal is not an end for another goal. So it works with environments that end at
+    the goal and with environments that go on.
 
     Args:
-        args: Those of `HerReplayBuffer`.
-        queries: Which queries to relabel with: a distribution, or its name, such as "semantic"; by
+        args: Arguments of `HerReplayBuffer`.
+        queries: The queries to relabel with: a distribution, or its name, such as "semantic"; by
             default the environment's own.
-        kwargs: Those of `HerReplayBuffer`. The environments must be `GoalSetEnv`s.
+        kwargs: Arguments of `HerReplayBuffer`. The environments must be `GoalSetEnv`s.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class GoalSetReplayBuffer(HerReplayBuffer):
         queries: str | QueryDistribution | None = None,
         **kwargs: Any,  # noqa: ANN401 - its base's
     ) -> None:
-        """Learn the layout from the environments."""
+        """Take the layout from the environments."""
         super().__init__(*args, **kwargs)
         assert self.env is not None
         try:
@@ -68,13 +68,13 @@ class GoalSetReplayBuffer(HerReplayBuffer):
         if isinstance(queries, str):
             queries = QUERY_DISTRIBUTIONS[queries]()
         self.queries: QueryDistribution = queries or own
-        # Stable-Baselines3 seeds the global generator, and draws from it: so one seed decides all.
+        # Stable-Baselines3 seeds NumPy's global generator: seed ours from it, so one seed decides.
         self._rng = np.random.default_rng(np.random.randint(2**31))  # noqa: NPY002
 
     def _get_virtual_samples(
         self, batch_indices: Indices, env_indices: Indices, env: VecNormalize | None = None
     ) -> DictReplayBufferSamples:
-        """Put a new goal and a new query into transitions, and judge them anew."""
+        """Put a new goal and a new query into transitions, and compute rewards and ends again."""
         later = self._later_states(batch_indices, env_indices)
         masks = self.queries.sample(self.layout, len(later), self._rng)
         desired = pack_goal(later, masks)
@@ -95,8 +95,8 @@ class GoalSetReplayBuffer(HerReplayBuffer):
         )
 
     def _later_states(self, batch_indices: Indices, env_indices: Indices) -> NDArray[np.float32]:
-        """The full states that become references, chosen by the base's strategy."""
-        # The base looks goals up in the achieved goals. There the full states stand for a moment.
+        """The full states that become references, chosen by the strategy of the base class."""
+        # The base class reads goals from `achieved_goal`: put the full states there for a moment.
         stored = self.next_observations
         packed = stored["achieved_goal"]
         stored["achieved_goal"] = stored["observation"]
@@ -113,7 +113,7 @@ class GoalSetReplayBuffer(HerReplayBuffer):
         desired: NDArray[np.float32],
         masks: NDArray[np.bool_],
     ) -> dict[str, NDArray[Any]]:
-        """Stored observations, asked another question."""
+        """Stored observations with another question."""
         observed = {key: values[batch_indices, env_indices] for key, values in stored.items()}
         observed["achieved_goal"] = pack_goal(observed["observation"], masks)
         observed["desired_goal"] = desired
@@ -123,7 +123,7 @@ class GoalSetReplayBuffer(HerReplayBuffer):
     def _judge(
         self, method: str, achieved: NDArray[Any], desired: NDArray[Any]
     ) -> NDArray[np.float32]:
-        """Ask the first environment, as its base does: they are all alike. Gives `[B, 1]`."""
+        """Rewards `[B, 1]` by the first environment, like the base class: all are alike."""
         assert self.env is not None
         infos = [{} for _ in range(len(desired))]
         answer = self.env.env_method(method, achieved, desired, infos, indices=[0])[0]

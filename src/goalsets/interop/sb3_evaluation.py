@@ -1,4 +1,4 @@
-"""Stable-Baselines3: how often a model in training answers each question, with intervals."""
+"""Stable-Baselines3: evaluate a model on each question during training, with intervals."""
 
 from __future__ import annotations
 
@@ -57,19 +57,19 @@ class GoalSetEvalCallback(EventCallback):
     Wilson interval. Those go to TensorBoard, CSV and JSON; the table on the terminal has the mean.
 
     Args:
-        env: A `GoalSetEnv`, in wrappers if you like. Not one that is trained on: episodes there
-            would be cut short.
-        questions: The texts to ask; by default those that the environment draws from.
+        env: A `GoalSetEnv`, possibly wrapped. It must not be a training environment, because an
+            evaluation would interrupt its episode.
+        questions: The queries to ask, as text; by default those of the environment.
         every: Steps of each training environment between evaluations, as `eval_freq` in
             Stable-Baselines3.
         episodes: Episodes of each question in an evaluation.
-        longest: Steps after which an episode has failed, where the environment sets no limit.
-        directory: Where to keep the best model, `best_model.zip`, and a line for each evaluation,
-            `evaluations.jsonl`; None keeps neither.
-        seed: Of the first episode.
+        longest: Steps after which an episode has failed, if the environment sets no limit.
+        directory: A directory for the best model, `best_model.zip`, and for `evaluations.jsonl`
+            with a line for each evaluation; None writes neither.
+        seed: The seed of the first episode.
         deterministic: Whether the model acts by its mean.
-        on_new_best: Called when a model is better than all before, by the mean success; where
-            that is the same, by fewer steps.
+        on_new_best: Called when a model is better than all before: by the mean success, or at equal
+            success by fewer steps.
         verbose: 1 prints a line for each evaluation.
     """
 
@@ -107,7 +107,7 @@ class GoalSetEvalCallback(EventCallback):
         """Mean success of the best model, and minus its mean steps."""
 
     def _on_step(self) -> bool:
-        """Evaluate if it is time; False ends the training, where `on_new_best` says so."""
+        """Evaluate if it is time; return False to end training if `on_new_best` says so."""
         return self.n_calls % self.every != 0 or self.evaluate()
 
     def evaluate(self) -> bool:
@@ -141,10 +141,10 @@ class GoalSetEvalCallback(EventCallback):
         return Answered(Rate(len(reached), self.episodes), _mean(reached) if reached else None)
 
     def _run(self, text: str, seed: int) -> int | None:
-        """Run one episode: the steps until the goal set was reached, or None."""
+        """Run one episode; return the steps until the goal set was reached, or None."""
         observation, info = self.env.reset(seed=seed, options={"query": text})
         steps, state, over = 0, None, False
-        # A recurrent policy is told where an episode begins; others do not look.
+        # `episode_start` is for recurrent policies; others ignore it.
         while not (over or info["is_success"]):
             seen = self._normalised(observation)
             action, state = self.model.predict(
@@ -159,7 +159,7 @@ class GoalSetEvalCallback(EventCallback):
         return steps if info["is_success"] else None
 
     def _normalised(self, observation: Any) -> Any:  # noqa: ANN401 - a dictionary of arrays
-        """As the model sees observations in training."""
+        """An observation, normalised as in training."""
         normalised = self.model.get_vec_normalize_env()
         return observation if normalised is None else normalised.normalize_obs(observation)
 
@@ -168,7 +168,7 @@ class GoalSetEvalCallback(EventCallback):
             low, high = answer.rate.interval
             told = {"success": answer.rate.value, "low": low, "high": high}
             for name, value in told.items():
-                # The terminal's table cuts long names, and then stumbles over those that are alike.
+                # The table on the terminal truncates long names, and fails if two become equal.
                 self.logger.record(f"eval_{name}/{text}", value, exclude=("stdout", "log"))
         mean = _mean([answer.rate.value for answer in self.answered.values()])
         self.logger.record("eval/success", mean)
@@ -183,8 +183,8 @@ def _questions(env: GoalSetEnv, given: Sequence[str] | None) -> tuple[str, ...]:
     texts = getattr(env.queries, "texts", None) if given is None else given
     if not texts:
         raise GoalsetsError(
-            "the environment draws its queries from a distribution: say which questions to "
-            "evaluate, GoalSetEvalCallback(..., questions=['eff_pos'])."
+            "the environment draws its queries from a distribution: name the questions to "
+            "evaluate, such as GoalSetEvalCallback(..., questions=['eff_pos'])."
         )
     for text in texts:
         Query.parse(text, env.layout)
@@ -196,7 +196,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _save(model: Any, path: Path) -> None:  # noqa: ANN401 - a model of Stable-Baselines3
-    """Replace the best model in one step: a kill leaves the one before."""
+    """Replace the best model in one step, so that a kill leaves the old file intact."""
     temporary = path.with_name(f".{path.name}")
     model.save(temporary)
     written = temporary if temporary.exists() else temporary.with_name(temporary.name + ".zip")

@@ -16,18 +16,18 @@ from goalsets.relabel.sampler import Generators
 
 
 class RelabeledStream(IterableDataset[dict[str, Tensor]]):
-    """Batches of `RelabeledData` as tensors, without end.
+    """An endless stream of batches of `RelabeledData`, as tensors.
 
-    Batch i depends on the seed and on i alone. A `DataLoader` with any number of workers, which
-    take the batches by turns, therefore gives the same batches in the same order; and to go on
-    after a stop, start where it was. Give the loader `batch_size=None`: batches are made here.
+    Batch i depends only on the seed and on i. So a `DataLoader` gives the same batches in the same
+    order with any number of workers. To continue after a stop, pass the number of the next batch as
+    `start`. Give the loader `batch_size=None`, because the batches are made here.
 
     Args:
-        data: What batches are drawn from, and in which form.
+        data: The data, and the form of its batches.
         batch_size: Transitions in a batch.
-        seed: Decides all batches.
-        start: The first batch.
-        stop: The batch before which the stream ends; None goes on.
+        seed: The seed of all batches.
+        start: The number of the first batch.
+        stop: The number before which the stream ends; None means never.
     """
 
     def __init__(

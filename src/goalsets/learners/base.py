@@ -1,8 +1,8 @@
-"""What every learner is: networks, a batch that it asks for, losses over it, and a way to act.
+"""The base of all learners: networks, the form of a batch, losses, and a way to act.
 
-A learner receives conditioned inputs and never asks which scheme made them: its conditioner turns
-states, references and queries into goal inputs, and that is all it knows of goals. Nobody outside
-asks which learner it is: what others need to know it declares.
+A learner does not know the scheme. Its conditioner turns states, references and queries into goal
+inputs, and the learner sees only these. Other code does not test which learner it has: a learner
+declares everything that others need to know.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Masks = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Problem:
-    """What a learner must know of the data it learns from."""
+    """What a learner must know about its data."""
 
     state_dim: int
     action_dim: int
     horizon: int
-    """H_max: how many steps ahead a goal may lie."""
+    """H_max: how many steps ahead a goal may be."""
     action_low: Tensor
     """`[A]`: the environment's smallest actions, standardised."""
     action_high: Tensor
@@ -47,24 +47,24 @@ class Problem:
 
 @dataclass(frozen=True)
 class ParameterGroup:
-    """Parameters that are optimised alike."""
+    """Parameters that are optimised with the same settings."""
 
     parameters: Sequence[nn.Parameter]
     rate: float = 1.0
     """Their learning rate, as a multiple of the run's."""
     decayed: bool = True
-    """Whether the run's weight decay holds for them."""
+    """Whether the run's weight decay applies to them."""
 
 
 class Learner(nn.Module):
-    """Base of all learners, with the acting of those that have one Gaussian actor.
+    """Base of all learners. By default, a learner acts with one Gaussian actor.
 
     Attributes:
         Config: The learner's settings, a frozen dataclass.
         paper_alpha: The paper's coefficient α of policy extraction, by kind of data.
-        presets: Fields of a training configuration that suit this learner, by preset; what a
-            preset has no entry for is the same for all learners.
-        distance_unit: What its distance counts; None for learners that learn none.
+        presets: For each preset, the fields of a training configuration that this learner changes;
+            other fields are the same for all learners.
+        distance_unit: The unit of its distance; None for learners without a distance.
         problem: The dimensions and limits of the data.
         conditioner: Turns (state, reference, query) into a goal input.
         actor: The policy.
@@ -78,24 +78,24 @@ class Learner(nn.Module):
     _high: Tensor
 
     def __init__(self, problem: Problem, conditioner: Conditioner, config: object) -> None:
-        """Create the actor; subclasses add their values."""
+        """Create the actor; subclasses add values and critics."""
         super().__init__()
         self.config: Any = config
         self.problem = problem
         self.conditioner = conditioner
         self.goal_dim: int = conditioner.dim
-        # Buffers move with the learner from device to device; the data's limits are in the frame.
+        # Buffers move with the learner to its device. They are not saved: the frame has them.
         self.register_buffer("_low", problem.action_low, persistent=False)
         self.register_buffer("_high", problem.action_high, persistent=False)
         self._quick: QuickActor | None = None
         self.actor: nn.Module = self.make_actor()
 
     def make_actor(self) -> nn.Module:
-        """Create the policy network: a Gaussian's mean, unless a learner has another."""
+        """Create the policy network; by default the mean of a Gaussian."""
         return self.gaussian_actor(self.problem.action_dim)
 
     def gaussian_actor(self, outputs: int) -> Actor:
-        """An actor with so many outputs, which is given the state as its conditioner says."""
+        """An actor with `outputs` outputs; the conditioner decides which coordinates it sees."""
         problem = self.problem
         return Actor(
             problem.state_dim,
@@ -105,34 +105,34 @@ class Learner(nn.Module):
             seen=self.conditioner.seen,
         )
 
-    # --- What it is fed, and how it learns ----------------------------------------------------
+    # --- Learning -----------------------------------------------------------------------------
 
     @classmethod
     def batch_spec(cls, config: Any) -> BatchSpec:  # noqa: ANN401 - the learner's own Config
-        """What batches it wants; by default goals for a value, labeled, and for an actor."""
+        """The form of its batches; by default labeled goals for a value, and goals for an actor."""
         del config
         return BatchSpec({VALUE: VALUE_GOALS, ACTOR: ACTOR_GOALS})
 
     @abstractmethod
     def losses(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
-        """The sum of all losses, and what to log."""
+        """The sum of all losses, and metrics for the log."""
 
     def parameter_groups(self) -> list[ParameterGroup]:
-        """What is optimised, and how; by default everything alike."""
+        """The parameters and their settings; by default all parameters in one group."""
         return [ParameterGroup([p for p in self.parameters() if p.requires_grad])]
 
     def after_step(self) -> None:
-        """Called after every step of the optimiser: targets follow here."""
+        """Called after every step of the optimiser; target networks are updated here."""
 
     def condition(self, states: Tensor, goals: Goals[Tensor]) -> Tensor:
         """The goal input for states under their goals."""
         return self.conditioner(states, goals.references, goals.masks)
 
     def clamp(self, actions: Tensor) -> Tensor:
-        """Keep standardised actions within what the environment takes."""
+        """Clamp standardised actions to the bounds of the environment."""
         return torch.clamp(actions, self._low, self._high)
 
-    # --- How it acts --------------------------------------------------------------------------
+    # --- Acting -------------------------------------------------------------------------------
 
     @property
     def chunk(self) -> int:
@@ -141,11 +141,11 @@ class Learner(nn.Module):
 
     @property
     def executed(self) -> int:
-        """How many of them are taken before it decides again."""
+        """How many of them are taken before the next decision."""
         return self.chunk
 
     def prepare(self) -> None:
-        """Get ready to act, once the weights stay where they are."""
+        """Prepare to act; the weights must not be replaced afterwards."""
         self.eval()
         if isinstance(self.actor, Actor):
             self._quick = QuickActor(self.actor)
@@ -158,20 +158,20 @@ class Learner(nn.Module):
         *,
         rng: np.random.Generator | None = None,
     ) -> Tensor:
-        """Decide in states `[B, D]`, all standardised: `[B, A]`, or `[B, K, A]` for a chunk of K.
+        """Choose actions in standardised states `[B, D]`: `[B, A]`, or `[B, K, A]` for chunks.
 
-        A learner that acts otherwise than by one actor overrides this. Without `rng` the answer
-        must depend on the arguments alone: that is what an export computes.
+        A learner that does not act with one actor overrides this. Without `rng`, the result must
+        depend only on the arguments: an export computes this.
         """
         del rng
         return self.mean_action(states, self.conditioner(states, goals, masks))
 
     def mean_action(self, states: Tensor, z: Tensor) -> Tensor:
-        """What the actor says, by the shorter way once the learner is ready to act."""
+        """The actor's output; after `prepare`, computed by the fast actor."""
         return self.actor(states, z) if self._quick is None else self._quick(states, z)
 
     def reset(self) -> Memory | None:
-        """A memory for a new episode; None where none is needed."""
+        """A memory for a new episode; None if none is needed."""
         return ActionQueue(self.executed) if self.chunk > 1 else None
 
     def act(
@@ -189,8 +189,8 @@ class Learner(nn.Module):
             states: `[D]` or `[B, D]`, standardised.
             goals: Of the same shape.
             masks: Of the same shape.
-            rng: For learners that draw.
-            memory: Of the episode, from `reset`.
+            rng: For learners that sample.
+            memory: The memory of the episode, from `reset`.
         """
         if states.ndim == 1:
             if self._quick is not None and type(self).decide is Learner.decide:
@@ -220,17 +220,17 @@ class Learner(nn.Module):
 LEARNERS: Registry[type[Learner]] = Registry("learner")
 
 TARGET = "target_"
-"""How the names of networks begin that only make targets: acting does without them."""
+"""The prefix of the names of target networks, which are not needed for acting."""
 
 
 @torch.no_grad()
 def follow(target: nn.Module, online: nn.Module, rate: float) -> None:
     """Move a target network towards the online one: θ̄ ← rate θ̄ + (1 − rate) θ."""
-    # One call for all tensors: a loop would cost as much as a small layer.
+    # One call for all tensors: a loop would take as long as a small layer.
     lerp = torch._foreach_lerp_  # pyright: ignore[reportPrivateImportUsage]
     lerp(list(target.parameters()), list(online.parameters()), 1.0 - rate)
 
 
 def summary(name: str, values: Mapping[str, Tensor]) -> Metrics:
-    """Name metrics after the part they belong to; nothing is read from the device yet."""
+    """Add the name of a part to its metrics; values stay on the device."""
     return {f"{name}/{key}": value.detach() for key, value in values.items()}

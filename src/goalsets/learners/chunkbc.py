@@ -4,34 +4,46 @@ Imitate the next K actions that were taken on the way to a later state of the sa
 
     L_π = − E [ Σ_k m_k log π_k(a_{t+k} | s_t, ψ(s_t, g, q)) / Σ_k m_k ],      k = 0 … K − 1
 
-m_k is 0 where the episode had ended. When acting, n ≤ K of them are taken before the next decision
-(Zhao et al., 2023, without their ensemble over time); the rest is dropped, and so is what is left
-of a decision when the goal or the query changes. Chunks carry what one action cannot: a pause, a
-direction that was chosen and is kept.
+m_k is 0 after the end of the episode. When acting, n ≤ K actions are taken before the next decision
+(Zhao et al., 2023, without their temporal ensemble); the others are dropped. If the goal or the
+query changes, the remaining actions are dropped too. Chunks can represent what single actions
+cannot: a pause, or a direction that is kept once it is chosen.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta
 from torch import Tensor, nn
 
 from goalsets.condition import Conditioner
 from goalsets.core import GoalsetsError
 from goalsets.learners.base import LEARNERS, Learner, Metrics, Problem, summary
+from goalsets.learners.settings import Settings
 from goalsets.relabel.batch import ACTOR, Batch, BatchSpec
 from goalsets.relabel.goals import ACTOR_GOALS
 
 
 @dataclass(frozen=True)
-class ChunkBCConfig:
-    """What ChunkBC lets one set."""
+class ChunkBCConfig(Settings):
+    """The settings of ChunkBC."""
 
-    length: int = 4
+    length: Annotated[int, Meta(ge=2, le=1000)] = 4
     """K: how many actions are decided at once."""
-    taken: int = 2
+    taken: Annotated[int, Meta(ge=1, le=1000)] = 2
     """n: how many of them are taken before the next decision."""
+
+    def __post_init__(self) -> None:
+        """Check that a chunk has as many actions as are taken."""
+        super().__post_init__()
+        if self.taken > self.length:
+            raise GoalsetsError(
+                f"taken needs to be at most the length of a chunk ({self.length}), got "
+                f"{self.taken}."
+            )
 
 
 @LEARNERS.register("chunkbc")
@@ -46,11 +58,6 @@ class ChunkBC(Learner):
 
     def __init__(self, problem: Problem, conditioner: Conditioner, config: ChunkBCConfig) -> None:
         """Create an actor for all actions of a chunk."""
-        if not 1 <= config.taken <= config.length or config.length < 2:
-            raise GoalsetsError(
-                "a chunk needs a length of 2 or more and 1 to length actions taken, got "
-                f"length {config.length} and taken {config.taken}."
-            )
         super().__init__(problem, conditioner, config)
 
     @classmethod
@@ -63,7 +70,7 @@ class ChunkBC(Learner):
         return self.gaussian_actor(self.config.length * self.problem.action_dim)
 
     def actor_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
-        """− log π of the actions that were taken, the mean over them."""
+        """The mean of − log π over the actions within the episode."""
         assert batch.taken is not None
         z = self.condition(batch.states, batch.goals[ACTOR])
         means = self.actor(batch.states, z).unflatten(-1, batch.actions.shape[1:])
@@ -74,19 +81,19 @@ class ChunkBC(Learner):
         return loss, summary("actor", {"loss": loss, "mse": error})
 
     def losses(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
-        """The actor's loss alone."""
+        """Only the actor's loss."""
         return self.actor_loss(batch)
 
-    # --- How it acts --------------------------------------------------------------------------
+    # --- Acting -------------------------------------------------------------------------------
 
     @property
     def chunk(self) -> int:
-        """K."""
+        """K: how many actions are decided at once."""
         return self.config.length
 
     @property
     def executed(self) -> int:
-        """N."""
+        """How many of them are taken (n)."""
         return self.config.taken
 
     def decide(

@@ -1,23 +1,24 @@
 """Contrastive reinforcement learning (CRL).
 
-A critic that tells the goal of a transition from those of others in the batch, by binary noise
-contrastive estimation, and a policy that climbs it, DDPG+BC (OGBench; paper, appendix E). With
-f_j(s, a, g) = φ_j(s, a)ᵀ ψ_j(g) / √d and j two heads:
+A critic learns by binary noise contrastive estimation to distinguish the goal of a transition from
+those of others in the batch. A policy maximises the critic, DDPG+BC (OGBench; paper, appendix E).
+With f_j(s, a, g) = φ_j(s, a)ᵀ ψ_j(g) / √d and j two heads:
 
     L_f = mean_{j, i, k} BCE( f_j(s_i, a_i, g_k), 1(i = k) ),        g_i = s_{t_i + k}
     L_π = − E [ min_j f_j(s, π(s, ψ), g) ] / E|f| − α E [ log π(a | s, ψ) ]
 
-Each transition is compared with every goal of the batch: B² scores a head. They are never held at
-once; see `contrast`.
+Each transition is compared with every goal of the batch: B² scores for each head. They are never in
+memory all at once; see `contrast`.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from msgspec import Meta
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -29,24 +30,25 @@ from goalsets.learners.base import (
     Problem,
     summary,
 )
+from goalsets.learners.settings import Settings
 from goalsets.nets import MLP, log_likelihood
 from goalsets.relabel.batch import ACTOR, VALUE, Batch, BatchSpec
 from goalsets.relabel.goals import ACTOR_GOALS
 
 
 @dataclass(frozen=True)
-class CRLConfig:
-    """What CRL lets one set."""
+class CRLConfig(Settings):
+    """The settings of CRL."""
 
-    alpha: float = 0.1
+    alpha: Annotated[float, Meta(ge=0, le=10**6)] = 0.1
     """α: the weight of imitation."""
-    latent_dim: int = 256
-    """d: the dimension in which states and goals are compared."""
-    layers: int = 3
+    latent_dim: Annotated[int, Meta(ge=1, le=8192)] = 256
+    """d: the dimension of the codes of states and goals."""
+    layers: Annotated[int, Meta(ge=0, le=64)] = 3
     """Hidden layers of φ and ψ."""
     state_in_goal: bool = False
-    """Let ψ see the current state as the released code does, so that negatives can be told apart
-    without looking at the goal."""
+    """Whether ψ sees the current state, as in the released code. Negatives can then be recognised
+    without the goal."""
 
 
 @LEARNERS.register("crl")
@@ -65,7 +67,7 @@ class CRL(Learner):
             "weight_decay": 0.5,
             "settings": {"alpha": 1.0},
         },
-        # Its step is dear, as GCIQL's is.
+        # A step takes long, so the batch is small.
         "small": {"batch_size": 256, "settings": {"alpha": 3.0}},
     }
     distance_unit = "a score, lower is nearer"
@@ -80,7 +82,7 @@ class CRL(Learner):
 
     @classmethod
     def batch_spec(cls, config: CRLConfig) -> BatchSpec:
-        """Future goals for both: negatives come from the batch itself."""
+        """Future goals for critic and actor; negatives come from the batch itself."""
         del config
         return BatchSpec({VALUE: ACTOR_GOALS, ACTOR: ACTOR_GOALS})
 
@@ -93,7 +95,7 @@ class CRL(Learner):
         return self.psi(self.conditioner.goal_input(references, masks), frozen)
 
     def critic_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
-        """Tell each transition's goal from those of the others."""
+        """Distinguish each transition's goal from those of the others."""
         pairs = torch.cat((batch.states, batch.actions), dim=-1)
         phi = self.phi(pairs)
         goals = batch.goals[VALUE]
@@ -102,7 +104,7 @@ class CRL(Learner):
         return loss, summary("critic", {"loss": loss, "accuracy": correct})
 
     def actor_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
-        """Climb the critic and stay near the data."""
+        """Maximise the critic and stay near the data."""
         goals = batch.goals[ACTOR]
         z = self.condition(batch.states, goals)
         means = self.actor(batch.states, z)
@@ -135,7 +137,7 @@ class Encoder(nn.Module):
     """Two MLPs, each followed by a layer norm: `[B, n]` gives `[2, B, d]`."""
 
     def __init__(self, in_dim: int, latent_dim: int, layers: int, hidden: int) -> None:
-        """Create both."""
+        """Create both MLPs."""
         super().__init__()
         self.net = MLP(2, in_dim, latent_dim, layers, hidden)
 
@@ -156,16 +158,17 @@ def contrast(phi: Tensor, psi: Tensor) -> tuple[Tensor, Tensor]:
 
 
 _SLICE = 1 << 23
-"""Scores of one slice. Smaller ones stay in the cache but add to the gradient of ψ more often."""
+"""Scores of one slice. Smaller slices fit into the cache, but update the gradient of ψ more
+often."""
 
 
 class _Contrast(torch.autograd.Function):
     """Loss and accuracy of each head, `[E]`, and gradients, in one pass over the B × B scores.
 
-    The gradient of BCE needs the scores only once: d L / d f = (σ(f) − 1(i = k)) / B². So each
-    slice of rows is scored, turned into its gradient in place, and multiplied out, and a batch of
-    8192 needs 64 MB at a time instead of gigabytes. Heads know nothing of each other, so the heads
-    of several learners are simply more heads: that is all that `torch.func.vmap` must be told.
+    The gradient of BCE needs the scores only once: d L / d f = (σ(f) − 1(i = k)) / B². So the
+    scores of each slice of rows are computed, turned into their gradient in place, and multiplied.
+    A batch of 8192 then needs 64 MB at a time instead of gigabytes. Heads are independent, so under
+    `torch.func.vmap` the heads of several learners are simply more heads.
     """
 
     @staticmethod
@@ -175,7 +178,7 @@ class _Contrast(torch.autograd.Function):
         totals, correct = phi.new_zeros(2, members)
         grad_phi, grad_psi = torch.empty_like(phi), torch.zeros_like(psi)
         rows = max(1, _SLICE // batch)
-        # Written over by every slice: new memory of this size would cost as much as the products.
+        # All slices reuse this memory: allocating it would take as long as the products.
         scores, spare = phi.new_empty(2, min(rows, batch), batch)
         for member in range(members):
             scaled = psi[member] * scale
@@ -185,7 +188,7 @@ class _Contrast(torch.autograd.Function):
                 f = torch.mm(part, scaled.T, out=scores[: len(part)])
                 positives = f[own, start + own]
                 correct[member] += (positives >= f.amax(1)).sum()
-                # Σ softplus(f) over all pairs, minus f where the pair is true.
+                # Σ softplus(f) over all pairs, minus f of the true pairs.
                 softplus = torch.ops.aten.softplus.out(f, out=spare[: len(part)])
                 totals[member] += softplus.sum() - positives.sum()
                 gradient = f.sigmoid_()

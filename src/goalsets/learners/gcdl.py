@@ -1,7 +1,7 @@
 """Goal-conditioned distance learning (GCDL): the paper's appendix E.1.
 
-An undiscounted shortest path, learned as a value in [−1, 0] that is a normalised negative distance:
-d̂ = −V · H. With δ = −1/H, V̄ the slowly following target and j two heads:
+It learns the undiscounted shortest path as a value in [−1, 0], a normalised negative distance:
+d̂ = −V · H. With δ = −1/H, V̄ the slowly updated target and j two heads:
 
     y   = 0 if s_t is at the goal, δ if s_{t+1} is, else δ + min_j V̄_j(s_{t+1}, ψ')
     y   ← clip(y, −1, 0)
@@ -16,9 +16,10 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from msgspec import Meta
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -32,29 +33,30 @@ from goalsets.learners.base import (
     follow,
     summary,
 )
+from goalsets.learners.settings import Settings
 from goalsets.learners.values import advantage_weights, backed_up, raise_to_witness
 from goalsets.nets import Scalar, log_likelihood
 from goalsets.relabel.batch import ACTOR, VALUE, Batch
 
 
 @dataclass(frozen=True)
-class GCDLConfig:
-    """What GCDL lets one set."""
+class GCDLConfig(Settings):
+    """The settings of GCDL."""
 
-    alpha: float = 1.0
-    """α: how sharply a step's progress weighs the imitated action."""
-    target_rate: float = 0.995
-    """How slowly the target follows."""
-    max_weight: float = 100.0
+    alpha: Annotated[float, Meta(ge=0, le=10**6)] = 1.0
+    """α: how strongly the progress of a step weights its action."""
+    target_rate: Annotated[float, Meta(ge=0, lt=1)] = 0.995
+    """How slowly the target follows: θ̄ ← rate θ̄ + (1 − rate) θ."""
+    max_weight: Annotated[float, Meta(gt=0, le=10**9)] = 100.0
     """Largest weight of an imitated action."""
-    initial_value: float = -0.5
-    """Where V starts, between −1 and 0."""
+    initial_value: Annotated[float, Meta(gt=-1, lt=0)] = -0.5
+    """The initial V, between −1 and 0."""
     loss: Literal["squared", "huber"] = "squared"
     """The paper's squared error, or the released code's smooth L1."""
     witness: bool = False
-    """Floor targets at −k/H for goals k steps ahead on the same trajectory."""
+    """Raise targets to at least −k/H for goals k steps ahead on the same trajectory."""
     bootstrapped_goal: bool = False
-    """Also count s_{t+1} as at the goal where the target value is above half a step."""
+    """Also count s_{t+1} as at the goal if its target value is above minus half a step."""
 
 
 @LEARNERS.register("gcdl")
@@ -80,8 +82,6 @@ class GCDL(Learner):
         """Create the actor, the value and its target."""
         super().__init__(problem, conditioner, config)
         share = -config.initial_value
-        if not 0 < share < 1:
-            raise ValueError(f"initial_value must be between -1 and 0, got {-share}.")
         self.value = Scalar(
             problem.state_dim,
             self.goal_dim,
@@ -119,7 +119,7 @@ class GCDL(Learner):
         return targets.clamp(-1.0, 0.0)
 
     def actor_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
-        """Advantage-weighted regression: imitate what led closer, in steps."""
+        """Advantage-weighted regression: imitate actions that led closer, measured in steps."""
         goals = batch.goals[ACTOR]
         z = self.condition(batch.states, goals)
         with torch.no_grad():
@@ -138,7 +138,7 @@ class GCDL(Learner):
         return value_loss + actor_loss, {**value_metrics, **actor_metrics}
 
     def after_step(self) -> None:
-        """Let the target follow."""
+        """Update the target."""
         follow(self.target_value, self.value, self.config.target_rate)
 
     def distance(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
@@ -146,5 +146,5 @@ class GCDL(Learner):
         return self._steps(states, self.conditioner(states, goals, masks))
 
     def _steps(self, states: Tensor, z: Tensor) -> Tensor:
-        """Of the more pessimistic head: d̂ = −V H."""
+        """The distance by the more pessimistic head: d̂ = −V H."""
         return torch.sigmoid(self.value(states, z)).amax(0) * self.problem.horizon

@@ -1,24 +1,25 @@
 """Goal-conditioned implicit Q-learning (GCIQL).
 
-A value towards an expectile of a critic, a critic towards one-step targets of the value, and a
-policy that climbs the critic while it stays near the data, DDPG+BC, or that imitates weighted by
-advantage, AWR (OGBench; paper, appendix E). With Q̄ the slowly following target and j two heads:
+The value learns an expectile of the critic, and the critic learns one-step targets of the value.
+The policy maximises the critic and stays near the data (DDPG+BC), or imitates actions weighted by
+advantage (AWR) (OGBench; paper, appendix E). With Q̄ the slowly updated target and j two heads:
 
     L_V = Σ_j ½ E [ |τ − 1(A_j < 0)| A_j² ],       A_j = min_i Q̄_i(s, a, ψ) − V_j(s, ψ)
     y   = 0 if s_t is at the goal, −1 if s_{t+1} is, else −1 + γ mean_j V_j(s_{t+1}, ψ')
     L_Q = Σ_j E [ (Q_j(s, a, ψ) − y)² ]
     L_π = − E [ min_j Q_j(s, π(s, ψ), ψ) ] / E|Q| − α E [ log π(a | s, ψ) ]            (DDPG+BC)
 
-V = −softplus(·), Q is unbounded. Actions are clamped to what the environment takes.
+V = −softplus(·); Q is unbounded. Actions are clamped to the bounds of the environment.
 """
 
 from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
+from msgspec import Meta
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -32,6 +33,7 @@ from goalsets.learners.base import (
     follow,
     summary,
 )
+from goalsets.learners.settings import Settings
 from goalsets.learners.values import (
     advantage_weights,
     backed_up,
@@ -46,25 +48,26 @@ from goalsets.relabel.batch import ACTOR, VALUE, Batch
 
 
 @dataclass(frozen=True)
-class GCIQLConfig:
-    """What GCIQL lets one set."""
+class GCIQLConfig(Settings):
+    """The settings of GCIQL."""
 
-    alpha: float = 1.0
-    """α: the weight of imitation (DDPG+BC), or the sharpness of advantages (AWR)."""
+    alpha: Annotated[float, Meta(ge=0, le=10**6)] = 1.0
+    """α: the weight of imitation (DDPG+BC), or how strongly advantages weight actions (AWR)."""
     extraction: Literal["ddpg+bc", "awr"] = "ddpg+bc"
     """How the policy is extracted."""
-    expectile: float = 0.9
-    """τ: 0.5 is the mean of what the data did, towards 1 its best."""
-    discount: float = 0.99
+    expectile: Annotated[float, Meta(gt=0, lt=1)] = 0.9
+    """τ: 0.5 gives the mean over the data's actions; near 1, the best of them."""
+    discount: Annotated[float, Meta(ge=0.001, le=1)] = 0.99
     """γ."""
-    target_rate: float = 0.995
-    """How slowly the target critic follows."""
-    max_weight: float = 100.0
+    target_rate: Annotated[float, Meta(ge=0, lt=1)] = 0.995
+    """How slowly the target critic follows: θ̄ ← rate θ̄ + (1 − rate) θ."""
+    max_weight: Annotated[float, Meta(gt=0, le=10**9)] = 100.0
     """AWR: largest weight of an imitated action."""
-    initial_value: float = -0.7
-    """Where V starts; Q starts there too if this is below −1, else at 0."""
+    initial_value: Annotated[float, Meta(ge=-(10**9), lt=0)] = -0.7
+    """The initial V. Q starts at the same value if this is below −1, otherwise at 0."""
     witness: bool = False
-    """Floor targets at the value of k steps for goals k steps ahead on the same trajectory."""
+    """Raise targets to at least the value of k steps for goals k steps ahead on the same
+    trajectory."""
 
 
 @LEARNERS.register("gciql")
@@ -76,7 +79,8 @@ class GCIQL(Learner):
     paper_alpha = {"play": 1.0, "noisy": 0.03, "pointmaze": 0.003}  # noqa: RUF012 - constant
     presets = {  # noqa: RUF012 - declared, and never changed
         "released": {"settings": {"witness": True}},
-        # One clip for all: while the critic is far off, its gradient keeps the policy waiting.
+        # One gradient clip for all networks: while the critic is wrong, its large gradient keeps
+        # the steps of the policy small.
         "cpu": {
             "steps": 2_800,
             "batch_size": 512,
@@ -84,7 +88,7 @@ class GCIQL(Learner):
             "clip_apart": False,
             "settings": {"initial_value": -60.0, "witness": True, "alpha": 0.3},
         },
-        # Its step is dear: with batches of 512 a training takes a minute or more.
+        # A step takes long: with batches of 512, training would take a minute or more.
         "small": {
             "batch_size": 256,
             "settings": {"initial_value": -30.0, "witness": True, "alpha": 3.0},
@@ -135,14 +139,14 @@ class GCIQL(Learner):
         return loss, summary("critic", shown)
 
     def actor_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
-        """Climb the critic and stay near the data, or imitate by advantage."""
+        """Maximise the critic and stay near the data, or imitate by advantage."""
         z = self.condition(batch.states, batch.goals[ACTOR])
         means = self.actor(batch.states, z)
         likelihood = log_likelihood(means, batch.actions)
         if self.config.extraction == "awr":
             loss = -(self._advantage_weights(batch, z) * likelihood).mean()
             return loss, summary("actor", {"loss": loss, "likelihood": likelihood.mean()})
-        # The critic is frozen: its weights are not the actor's to move.
+        # The critic is frozen: the actor's loss must not change its weights.
         pairs = torch.cat((batch.states, self.clamp(means)), dim=-1)
         scores = self.critic(pairs, z.detach(), frozen=True).amin(0)
         climb = -scores.mean() / (scores.detach().abs().mean() + 1e-6)
@@ -167,11 +171,11 @@ class GCIQL(Learner):
         return value_loss + critic_loss + actor_loss, metrics
 
     def after_step(self) -> None:
-        """Let the target critic follow."""
+        """Update the target critic."""
         follow(self.target_critic, self.critic, self.config.target_rate)
 
     def distance(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
-        """Steps that the value stands for."""
+        """The number of steps that the value corresponds to."""
         z = self.conditioner(states, goals, masks)
         values = -F.softplus(self.value(states, z)).mean(0)
         return steps_of_value(values, self.config.discount)

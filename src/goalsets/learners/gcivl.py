@@ -1,22 +1,25 @@
 """Goal-conditioned implicit value learning (GCIVL).
 
-A value by expectile regression towards one-step targets, and a policy by advantage-weighted
-regression (OGBench; paper, appendix E). With V̄ the slowly following target and j the two heads:
+The value learns by expectile regression towards one-step targets, and the policy by
+advantage-weighted regression (OGBench; paper, appendix E). With V̄ the slowly updated target and j
+the two heads:
 
     y_j = 0 if s_t is at the goal, −1 if s_{t+1} is, else −1 + γ V̄_j(s_{t+1}, ψ')
     A   = min_j y_j − mean_j V̄_j(s_t, ψ)
     L_V = Σ_j E [ |τ − 1(A < 0)| (y_j − V_j(s_t, ψ))² ]
     L_π = − E [ min(exp(α (V(s_{t+1}, ψ') − V(s_t, ψ))), 100) log π(a_t | s_t, ψ) ]
 
-V = −unit · softplus(·): never above zero, which is the value of being there.
+V = −unit · softplus(·): it is never above zero, the value of being at the goal.
 """
 
 from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
+from msgspec import Meta
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -30,6 +33,7 @@ from goalsets.learners.base import (
     follow,
     summary,
 )
+from goalsets.learners.settings import Settings
 from goalsets.learners.values import (
     advantage_weights,
     backed_up,
@@ -44,26 +48,28 @@ from goalsets.relabel.batch import ACTOR, VALUE, Batch
 
 
 @dataclass(frozen=True)
-class GCIVLConfig:
-    """What GCIVL lets one set."""
+class GCIVLConfig(Settings):
+    """The settings of GCIVL."""
 
-    alpha: float = 10.0
-    """α: how sharply advantages weigh the imitated actions."""
-    expectile: float = 0.9
-    """τ: 0.5 is the mean of what the data did, towards 1 its best."""
-    discount: float = 0.99
+    alpha: Annotated[float, Meta(ge=0, le=10**6)] = 10.0
+    """α: how strongly advantages weight the imitated actions."""
+    expectile: Annotated[float, Meta(gt=0, lt=1)] = 0.9
+    """τ: 0.5 gives the mean over the data's actions; near 1, the best of them."""
+    discount: Annotated[float, Meta(ge=0.001, le=1)] = 0.99
     """γ."""
-    target_rate: float = 0.995
+    target_rate: Annotated[float, Meta(ge=0, lt=1)] = 0.995
     """How slowly the target follows: θ̄ ← rate θ̄ + (1 − rate) θ."""
-    max_weight: float = 100.0
+    max_weight: Annotated[float, Meta(gt=0, le=10**9)] = 100.0
     """Largest weight of an imitated action."""
-    initial_value: float = -0.7
-    """Where V starts. Far below what is true, the witness floor speaks from the first step."""
-    unit: float = 1.0
-    """Steps that an output of 1 stands for. With many, a network need not grow large weights to
-    tell near from far, and a large learning rate does not end its training."""
+    initial_value: Annotated[float, Meta(ge=-(10**9), lt=0)] = -0.7
+    """The initial V. If it is far below the true values, the witness gives information from the
+    first step."""
+    unit: Annotated[float, Meta(ge=1e-6, le=10**6)] = 1.0
+    """The number of steps for an output of 1. With a large unit, a network needs no large weights
+    to distinguish near from far, and training is stable at large learning rates."""
     witness: bool = False
-    """Floor targets at the value of k steps for goals k steps ahead on the same trajectory."""
+    """Raise targets to at least the value of k steps for goals k steps ahead on the same
+    trajectory."""
 
 
 @LEARNERS.register("gcivl")
@@ -114,7 +120,7 @@ class GCIVL(Learner):
         return loss, summary("value", {**shown, "advantage": advantages.mean()})
 
     def actor_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
-        """Advantage-weighted regression: imitate what led closer."""
+        """Advantage-weighted regression: imitate actions that led closer."""
         goals = batch.goals[ACTOR]
         z = self.condition(batch.states, goals)
         with torch.no_grad():
@@ -134,11 +140,11 @@ class GCIVL(Learner):
         return value_loss + actor_loss, {**value_metrics, **actor_metrics}
 
     def after_step(self) -> None:
-        """Let the target follow."""
+        """Update the target."""
         follow(self.target_value, self.value, self.config.target_rate)
 
     def distance(self, states: Tensor, goals: Tensor, masks: Tensor) -> Tensor:
-        """Steps that the value stands for."""
+        """The number of steps that the value corresponds to."""
         z = self.conditioner(states, goals, masks)
         values = self._below_zero(self.value(states, z)).mean(0)
         return steps_of_value(values, self.config.discount)

@@ -1,7 +1,7 @@
 """Hierarchical implicit Q-learning (HIQL; Park et al., 2023), for goal sets.
 
-One value and two policies. The high policy proposes a state k steps on, the low policy is asked to
-go there:
+It has one value and two policies. The high policy proposes a state k steps ahead as a subgoal, and
+the low policy goes there:
 
     L_V    = GCIVL's, by expectiles
     L_high = ½ E [ w_h ‖ŵ − w‖² ],            ŵ = s + π_h(s, ψ(s, g, q)),   w = s_{t+k} or g
@@ -9,24 +9,24 @@ go there:
     w_h = min(exp(α_h (V(w, g, q) − V(s, g, q))), 100)
     w_l = min(exp(α (V(s', g, q) − V(s, g, q))), 100)
 
-The question (g, q) may leave most of the state open. A subgoal leaves nothing open: it is a whole
-state, asked about with the full query 1. So the high policy turns any question into one about the
-near future, in the low policy's own language.
+The query q may leave most of the state open. A subgoal leaves nothing open: it is a whole state,
+with the full query 1. So the high policy turns every question into a full-state goal in the near
+future, which the low policy understands.
 
-Deviation: the original proposes a representation of the subgoal that the value has learned; here
-subgoals are states, which need none. And the low policy also learns from what is proposed, without
-a gradient to the proposal: a proposal is a mean over what the data did, and no state that the data
-reached is quite like it.
+Deviation: the original proposes a learned representation of the subgoal; here subgoals are states.
+The low policy also learns from proposed subgoals, without a gradient to the proposal. The reason: a
+proposal is an average over the data, and no state of the data equals it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 import torch
+from msgspec import Meta
 from torch import Tensor
-from torch.nn import functional as F
 
 from goalsets.condition import Conditioner
 from goalsets.learners.base import LEARNERS, Metrics, Problem, summary
@@ -39,16 +39,16 @@ from goalsets.relabel.goals import ACTOR_GOALS, VALUE_GOALS
 
 @dataclass(frozen=True)
 class HIQLConfig(GCIVLConfig):
-    """What HIQL lets one set beside the settings of GCIVL, whose value it has."""
+    """The settings of HIQL, in addition to those of GCIVL, whose value it uses."""
 
-    alpha: float = 3.0
-    """α: how sharply advantages weigh the low policy's actions."""
-    high_alpha: float = 3.0
-    """α_h: how sharply advantages weigh the high policy's subgoals."""
-    subgoal_steps: int = 15
-    """k: how far ahead a subgoal lies."""
-    expectile: float = 0.7
-    """τ: 0.5 is the mean of what the data did, towards 1 its best."""
+    alpha: Annotated[float, Meta(ge=0, le=10**6)] = 3.0
+    """α: how strongly advantages weight the low policy's actions."""
+    high_alpha: Annotated[float, Meta(ge=0, le=10**6)] = 3.0
+    """α_h: how strongly advantages weight the high policy's subgoals."""
+    subgoal_steps: Annotated[int, Meta(ge=1, le=10**6)] = 15
+    """k: how many steps ahead a subgoal is."""
+    expectile: Annotated[float, Meta(gt=0, lt=1)] = 0.7
+    """τ: 0.5 gives the mean over the data's actions; near 1, the best of them."""
 
 
 @LEARNERS.register("hiql")
@@ -57,7 +57,7 @@ class HIQL(GCIVL):
 
     Config = HIQLConfig
     config: HIQLConfig  # pyright: ignore[reportIncompatibleVariableOverride] - it is narrower
-    paper_alpha = {}  # noqa: RUF012 - the paper does not have it
+    paper_alpha = {}  # noqa: RUF012 - the paper does not use this learner
     presets = {  # noqa: RUF012 - declared, and never changed
         "cpu": {
             "steps": 2_500,
@@ -89,7 +89,7 @@ class HIQL(GCIVL):
 
     @classmethod
     def batch_spec(cls, config: HIQLConfig) -> BatchSpec:
-        """Goals for the value and the high policy, and the state k steps on."""
+        """Goals for the value and the high policy, and the state k steps later."""
         return BatchSpec({VALUE: VALUE_GOALS, ACTOR: ACTOR_GOALS}, later=(config.subgoal_steps,))
 
     def propose(self, states: Tensor, z: Tensor) -> Tensor:
@@ -97,17 +97,17 @@ class HIQL(GCIVL):
         return states + self.high(states, z)[0]
 
     def condition_on_subgoals(self, states: Tensor, subgoals: Tensor) -> Tensor:
-        """ψ(s, w, 1): what the low policy is shown of a subgoal."""
+        """ψ(s, w, 1): the low policy's goal input for a subgoal."""
         return self.conditioner(states, subgoals, torch.ones_like(subgoals, dtype=torch.bool))
 
     def _value(self, states: Tensor, z: Tensor) -> Tensor:
         """V, the mean of both heads: `[B]`."""
-        return -F.softplus(self.value(states, z)).mean(0)
+        return self._below_zero(self.value(states, z)).mean(0)
 
     # --- Losses -------------------------------------------------------------------------------
 
     def high_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
-        """Propose where the data was k steps on, weighted by what that gained."""
+        """Propose the data's state k steps later, weighted by its advantage."""
         config, goals = self.config, batch.goals[ACTOR]
         sooner = (goals.steps >= 0) & (goals.steps < config.subgoal_steps)
         later = batch.later[config.subgoal_steps]
@@ -123,7 +123,7 @@ class HIQL(GCIVL):
         return loss, summary("high", shown)
 
     def actor_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
-        """Imitate what led to the state k steps on, and what was done where that is proposed."""
+        """Imitate actions towards the state k steps later, and towards the proposed subgoal."""
         config, goals = self.config, batch.goals[ACTOR]
         subgoals = batch.later[config.subgoal_steps]
         with torch.no_grad():
@@ -149,7 +149,7 @@ class HIQL(GCIVL):
         metrics = {**value_metrics, **high_metrics, **actor_metrics}
         return value_loss + high_loss + actor_loss, metrics
 
-    # --- How it acts --------------------------------------------------------------------------
+    # --- Acting -------------------------------------------------------------------------------
 
     def decide(
         self,
@@ -159,7 +159,7 @@ class HIQL(GCIVL):
         *,
         rng: np.random.Generator | None = None,
     ) -> Tensor:
-        """Propose a subgoal, and go there."""
+        """Propose a subgoal and act towards it."""
         del rng
         subgoals = self.propose(states, self.conditioner(states, goals, masks))
         return self.mean_action(states, self.condition_on_subgoals(states, subgoals))

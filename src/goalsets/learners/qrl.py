@@ -1,29 +1,32 @@
 """Quasimetric reinforcement learning (QRL; Wang et al., 2023), for goal sets.
 
-The distance to a goal set is a quasimetric d of latent codes, so that the triangle inequality holds
-by construction. It is pushed apart everywhere, but not further than a step between neighbours:
+The distance to a goal set is a quasimetric d of latent codes, so the triangle inequality holds by
+construction. The distance is maximised everywhere, with the constraint that a transition is at most
+one step:
 
     max  E [ φ(d(f(s), h(g, q))) ]                            over states and random goals
     s.t. E [ relu(d(f(s_t), f(s_{t+1})) − 1)² ] ≤ ε²          a transition is one step
-         E [ d(f(s), h(s, q))² ] ≤ ε²                         a state is in the sets it defines
+         E [ d(f(s), h(s, q))² ] ≤ ε²                         a state is in its own goal sets
     d(x, y) = scale · mean_c ( max_i relu(x_ci − y_ci) + ‖x'_c − y'_c‖ / √n )
 
-With the constraints and the triangle inequality, d is at most the fewest steps that the data knows;
-pushed apart, it becomes them. φ(d) = −β softplus(o − d/β) keeps far pairs from mattering. The
-constraints share a dual variable λ ≥ 0 with a learning rate of its own:
+By the constraints and the triangle inequality, d is at most the smallest number of steps in the
+data; maximised, it becomes this number. φ(d) = −β softplus(o − d/β) gives far pairs little weight.
+The constraints share a dual variable λ ≥ 0 with its own learning rate:
 
     L_d = β E [ softplus(o − d/β) ] + λ C,      L_λ = λ (ε² − C),      C = the sum of both
     L_π = − E [ min(exp(α (d(s, g, q) − d(s', g, q))), 100) log π(a | s, ψ(s, g, q)) ]
 
-The second constraint is ours: the original knows only full-state goals, where h = f. h sees the
-goal's share of ψ and so nothing that the query leaves open.
+The second constraint is ours: the original has only full-state goals, with h = f. h sees only the
+part of ψ that depends on the goal, so it does not see inactive coordinates.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
+from msgspec import Meta
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -37,6 +40,7 @@ from goalsets.learners.base import (
     Problem,
     summary,
 )
+from goalsets.learners.settings import Settings
 from goalsets.learners.values import advantage_weights, softplus_inverse
 from goalsets.nets import MLP, log_likelihood
 from goalsets.relabel.batch import ACTOR, VALUE, Batch, BatchSpec
@@ -44,30 +48,30 @@ from goalsets.relabel.goals import ACTOR_GOALS, GoalMixture
 
 
 @dataclass(frozen=True)
-class QRLConfig:
-    """What QRL lets one set."""
+class QRLConfig(Settings):
+    """The settings of QRL."""
 
-    alpha: float = 0.3
-    """α: how sharply a step's progress weighs the imitated action."""
-    components: int = 8
-    """How many pairs of terms the quasimetric averages over."""
-    component_dim: int = 16
-    """The codes' coordinates in a component: half of them for either term."""
-    layers: int = 3
+    alpha: Annotated[float, Meta(ge=0, le=10**6)] = 0.3
+    """α: how strongly the progress of a step weights its action."""
+    components: Annotated[int, Meta(ge=1, le=128)] = 8
+    """The number of components over which the quasimetric averages."""
+    component_dim: Annotated[int, Meta(ge=2, le=128)] = 16
+    """The coordinates of a component: half of them for each of its two terms."""
+    layers: Annotated[int, Meta(ge=0, le=64)] = 3
     """Hidden layers of f and h."""
-    scale: float = 10.0
-    """Steps that a distance of 1 between codes stands for: codes then stay near 1."""
-    softness: float = 20.0
-    """β: over how many steps the push fades."""
-    offset: float = 5.0
-    """o: the push fades around o β steps."""
-    epsilon: float = 0.05
-    """ε: by how much constraints may be broken, in squared mean."""
-    dual_start: float = 1.0
-    """Where λ starts."""
-    dual_rate: float = 10.0
+    scale: Annotated[float, Meta(ge=1e-6, le=10**6)] = 10.0
+    """The number of steps for a distance of 1 between codes, so that codes stay near 1."""
+    softness: Annotated[float, Meta(ge=1e-6, le=10**6)] = 20.0
+    """β: over how many steps the weight of a pair decreases."""
+    offset: Annotated[float, Meta(ge=-(10**6), le=10**6)] = 5.0
+    """o: the weight of a pair decreases around o β steps."""
+    epsilon: Annotated[float, Meta(ge=0, le=10**6)] = 0.05
+    """ε: how much the constraints may be violated, as a root mean square."""
+    dual_start: Annotated[float, Meta(gt=0, le=10**6)] = 1.0
+    """The initial λ."""
+    dual_rate: Annotated[float, Meta(ge=0, le=10**6)] = 10.0
     """The learning rate of λ, as a multiple of the run's."""
-    max_weight: float = 100.0
+    max_weight: Annotated[float, Meta(gt=0, le=10**9)] = 100.0
     """Largest weight of an imitated action."""
 
 
@@ -94,12 +98,12 @@ class QRL(Learner):
 
     @classmethod
     def batch_spec(cls, config: QRLConfig) -> BatchSpec:
-        """Goals from anywhere to push apart, and goals for the actor."""
+        """Random goals for the distance, and goals for the actor."""
         del config
         return BatchSpec({VALUE: GoalMixture(0.0, 0.0, 1.0), ACTOR: ACTOR_GOALS})
 
     def parameter_groups(self) -> list[ParameterGroup]:
-        """λ has a rate of its own, and does not decay."""
+        """λ has its own learning rate and no weight decay."""
         others = [p for p in self.parameters() if p.requires_grad and p is not self.dual]
         return [
             ParameterGroup(others),
@@ -117,7 +121,7 @@ class QRL(Learner):
         return self.goal_encoder(self.conditioner.goal_input(goals, masks)[None])[0]
 
     def apart(self, here: Tensor, there: Tensor) -> Tensor:
-        """D between codes `[B, latent]`: `[B]`. Not symmetric, and never negative."""
+        """The quasimetric between codes `[B, latent]`: `[B]`. It is not symmetric."""
         gap = (here - there).unflatten(-1, (self.config.components, self.config.component_dim))
         one_way, both_ways = gap.chunk(2, dim=-1)
         ahead = torch.relu(one_way).amax(-1)
@@ -127,7 +131,7 @@ class QRL(Learner):
     # --- Losses -------------------------------------------------------------------------------
 
     def distance_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
-        """Push states and goals apart, as far as the constraints allow."""
+        """Maximise distances between states and goals under the constraints."""
         config, goals = self.config, batch.goals[VALUE]
         here = self.encode_states(batch.states)
         far = self.apart(here, self.encode_goals(goals.references, goals.masks))
@@ -142,7 +146,7 @@ class QRL(Learner):
         return loss, summary("distance", {**shown, "broken": broken, "dual": dual})
 
     def actor_loss(self, batch: Batch[Tensor]) -> tuple[Tensor, Metrics]:
-        """Advantage-weighted regression: imitate what led closer, in steps."""
+        """Advantage-weighted regression: imitate actions that led closer, measured in steps."""
         goals = batch.goals[ACTOR]
         with torch.no_grad():
             aim = self.encode_goals(goals.references, goals.masks)

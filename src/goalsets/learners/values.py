@@ -1,4 +1,4 @@
-"""What value learners share: targets, the witness floor, expectiles and advantage weights."""
+"""Functions that value learners share: targets, the witness, expectiles, advantage weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def value_of_steps(steps: Tensor, discount: float) -> Tensor:
 
 
 def steps_of_value(values: Tensor, discount: float) -> Tensor:
-    """The steps to a goal that a value stands for: log(1 + V (1 − γ)) / log γ."""
+    """The number of steps that a value corresponds to: log(1 + V (1 − γ)) / log γ."""
     if discount == 1.0:
         return -values
     inside = torch.clamp(1.0 + values * (1.0 - discount), 1e-6, 1.0)
@@ -33,7 +33,7 @@ def backed_up(goals: Goals[Tensor], next_values: Tensor, cost: float, discount: 
         y = cost + γ V̄(s_{t+1})      otherwise.
 
     Args:
-        goals: Give the labels.
+        goals: The goals with their labels.
         next_values: `[..., B]`, V̄(s_{t+1}).
         cost: The (negative) reward of a step.
         discount: γ.
@@ -43,14 +43,14 @@ def backed_up(goals: Goals[Tensor], next_values: Tensor, cost: float, discount: 
 
 
 def raise_to_witness(targets: Tensor, goals: Goals[Tensor], witnessed: Tensor) -> Tensor:
-    """Floor targets where the data itself shows the way.
+    """Raise targets to what the data itself has reached: the *witness*.
 
-    A goal k steps ahead on the same trajectory was reached in k steps: its value is at least that
-    of k steps.
+    The data reached a goal k steps ahead on the same trajectory in k steps. So its value is at
+    least that of k steps.
 
     Args:
         targets: `[..., B]`.
-        goals: Give the steps; negative where a goal lies elsewhere.
+        goals: The goals with their steps; steps are negative if a goal is not ahead.
         witnessed: `[B]`, the value of those steps.
     """
     ahead = goals.steps >= 0
@@ -70,5 +70,5 @@ def advantage_weights(advantages: Tensor, temperature: float, largest: float) ->
 def softplus_inverse(value: float) -> float:
     """The number whose softplus is `value`."""
     if value <= 0:
-        raise ValueError(f"a softplus is above 0, got {value}.")
+        raise ValueError(f"a softplus is always above 0, so it cannot be {value}.")
     return value + float(torch.log(-torch.expm1(torch.tensor(-value, dtype=torch.float64))))

@@ -1,4 +1,4 @@
-"""Chains of questions: a planner that asks one policy what the data certifies, part by part."""
+"""Chains of questions: a planner divides a goal into questions that the policy can answer."""
 
 from goalsets.plan.chain import Plan, Step
 from goalsets.plan.follow import Follower, Following

@@ -1,4 +1,4 @@
-"""A plan: a chain of goal sets, each a question that a policy is asked until it holds."""
+"""A plan: a chain of goal sets. The policy is asked for each of them until it is reached."""
 
 from __future__ import annotations
 
@@ -20,25 +20,26 @@ class Step:
     """One question of a plan."""
 
     goals: GoalSet
-    """What is asked."""
+    """The goal set of the step."""
     parts: tuple[str, ...]
-    """What it moves, for people."""
+    """The names of the parts that it moves, for people."""
     steps: float
-    """What it should take: the price."""
+    """How many steps it should take: its price."""
     far: float
-    """How many tolerances the nearest recorded move is away."""
+    """The distance to the nearest recorded move, in tolerances."""
     support: int
-    """How many recorded moves are like it."""
+    """The number of similar recorded moves."""
     aside: bool
-    """Whether it puts something out of the way, where nobody asked for it."""
+    """Whether it moves something out of the way, to a place that the goal does not ask for."""
     move: Move | None = None
-    """What is searched for again, or avoided, when it does not work out."""
+    """The move, which gets a penalty in later plans if it fails."""
 
     def holds(self, state: Floats) -> bool:
-        """Whether a state `[D]` is what is asked for.
+        """Whether a state `[D]` is in the goal set.
 
-        It is asked at every step of a robot, and the answer is nearly always no. So one coordinate
-        is looked at first: under every metric but that of quaternions it must be near by itself.
+        This is called at every step of a robot, and the answer is nearly always no. So for speed
+        one coordinate is checked first. Under every metric except that of quaternions, each single
+        coordinate must be within the tolerance.
         """
         column, value, tolerance = self._first
         if abs(float(state[column]) - value) > tolerance:
@@ -55,18 +56,18 @@ class Step:
 
     @property
     def asked(self) -> str:
-        """The values that are asked for, in words: `block0_pos = (0.43, 0.1, 0.02) m`."""
+        """The values that are asked for, as text: `block0_pos = (0.43, 0.1, 0.02) m`."""
         return ", ".join(_value(self.goals, term.name) for term in self.goals.query.terms)
 
     @property
     def evidence(self) -> str:
-        """The data behind it, in words."""
+        """The evidence in the data, as text."""
         if self.support == 0:
             return f"the nearest move in the data is {self.far:.1f} tolerances away"
         return f"{self.support:,} such moves in the data"
 
     def __str__(self) -> str:
-        """Such as `block0_pos = (0.4, 0.1, 0.02) m: about 88 steps; 48 such moves in the data`."""
+        """Text such as `block0_pos = (0.4, 0.1, 0.02) m: about 88 steps; 48 such moves ...`."""
         away = " (on the way)" if self.aside else ""
         return f"{self.asked}{away}: about {self.steps:.0f} steps; {self.evidence}"
 
@@ -76,9 +77,9 @@ class Plan:
     """A chain of questions that leads to a goal set."""
 
     goals: GoalSet
-    """What it leads to."""
+    """The goal set at the end of the chain."""
     steps: tuple[Step, ...]
-    """In order; empty where everything holds already, or where no chain was found."""
+    """The steps in order; empty if the goal is reached already, or if no chain was found."""
     missing: str = ""
     """Why there is no chain; empty if there is one."""
 
@@ -89,14 +90,14 @@ class Plan:
 
     @property
     def price(self) -> float:
-        """Steps that it should take."""
+        """How many steps the plan should take."""
         return sum(step.steps for step in self.steps)
 
     def explain(self, rate: float | None = None) -> str:
-        """The chain in words, with prices and the data behind each move.
+        """The chain as text, with the price and the evidence of each move.
 
         Args:
-            rate: Steps a second, to tell the price of all in seconds, too.
+            rate: Steps a second, to give the total price in seconds too.
         """
         if self.missing:
             return f"no chain leads to “{self.goals.query}”: {self.missing}"
@@ -107,21 +108,21 @@ class Plan:
 
 
 def _value(goals: GoalSet, name: str) -> str:
-    """What one term of a goal set asks for, for people."""
+    """The value that one term of a goal set asks for, as text."""
     group = goals.layout.by_name.get(name)
     if group is None:
         return name
     values: NDArray[np.float64] = np.asarray(goals.reference)[list(group.indices)] / group.scale
     if group.metric == "angle":
         return f"{name} = {np.degrees(np.arctan2(values[1], values[0])):.0f} deg"
-    # Rounded first: a simulator's nothing is 2e-18, and its minus nothing is none.
+    # Round first: a simulator gives values such as 2e-18 and -0.0 for zero.
     numbers = ", ".join(f"{round(float(value), 3) + 0.0:.3g}" for value in values)
     text = f"({numbers})" if len(values) > 1 else numbers
     return f"{name} = {text}" + (f" {group.unit}" if group.unit else "")
 
 
 def ask_for(layout_query: str, reference: Floats, goals: GoalSet) -> GoalSet:
-    """A goal set over another query of the same layout, with the tolerances that somebody gave."""
+    """A goal set over another query of the same layout, with the tolerances of `goals`."""
     query = Query.parse(layout_query, goals.layout)
     given = {t.name: t.tolerance for t in goals.query.terms if t.tolerance}
     kept = {t.name: given[t.name] for t in query.terms if t.name in given}
@@ -129,5 +130,5 @@ def ask_for(layout_query: str, reference: Floats, goals: GoalSet) -> GoalSet:
 
 
 def names(steps: Sequence[Step]) -> list[str]:
-    """What each step moves, for people."""
+    """The names of the parts that each step moves, for people."""
     return [" and ".join(step.parts) for step in steps]

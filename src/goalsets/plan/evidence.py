@@ -1,11 +1,11 @@
-"""Evidence: what the recorded moves say of a move that nobody has made yet.
+"""Evidence: judges new moves by the recorded moves of the data.
 
-A move is judged by the recorded ones that are most like it. Two questions are asked of them: has a
-part of this kind come to rest at such a place, and has one left such a place? A *place* is a part's
-own value together with how the nearest other part of its kind lies to it, so that a free place, a
-place on top of another and a place inside another are three different ones. Then the circumstances
-are compared: a switch that never stood like this when such moves were made, or a part that always
-was somewhere else, forbids the move.
+A move is judged by the most similar recorded moves, with two questions. Has a part of this kind
+come to rest at such a place? And has one left such a place? A *place* is a part's own value
+together with the relative position of the nearest other part of its kind. So a free place, a place
+on top of another part and a place inside another part are three different places. Then the
+circumstances are compared. A move is forbidden if a switch never had its present value when such
+moves were made, or if another part was always at a different place.
 """
 
 from __future__ import annotations
@@ -25,49 +25,49 @@ from goalsets.plan.places import features, features_of_rows, place_of
 Places = NDArray[np.int64]
 
 LIMIT = 2.0
-"""A move whose nearest recorded one is farther than this, in tolerances, is refused."""
+"""A move that is farther than this from the nearest recorded moves, in tolerances, is refused."""
 _ALIKE = 48
-"""Recorded moves that a move is compared with."""
+"""The number of recorded moves that a move is compared with."""
 _WITNESSES = 3
-"""How many recorded moves must be near: one alone may be an accident."""
+"""How many recorded moves must be near: a single one may be an accident."""
 _ENOUGH = 8
-"""With fewer, nothing is said about circumstances."""
+"""With fewer recorded moves, circumstances are not judged."""
 _RARE, _COMMON = 0.02, 0.1
-"""A switch forbids a move if it stood so in fewer than the first share of the moves, and in more
-than the second share of all the data."""
+"""A switch forbids a move if it had its present value in less than the first share of similar
+moves, but in at least the second share of all data."""
 _NARROW = 0.35
-"""A part counts as a circumstance if its spread among the moves is below this share of its spread
-in all the data."""
+"""A part counts as a circumstance if its spread in similar moves is below this share of its spread
+in all data."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What the data says of C moves of one part."""
+    """The evidence for C moves of one part."""
 
     steps: Floats
-    """`[C]`, what like moves took."""
+    """`[C]`, how many steps similar moves took."""
     far: Floats
-    """`[C]`, how many tolerances the nearest recorded move is away."""
+    """`[C]`, the distance to the nearest recorded moves, in tolerances."""
     against: Places
     """`[C]`, the part whose state forbids the move, or −1."""
 
     @property
     def allowed(self) -> NDArray[np.bool_]:
-        """`bool[C]`."""
+        """Whether each move is allowed, `bool[C]`."""
         return (self.far <= LIMIT) & (self.against < 0)
 
 
 @dataclass(frozen=True)
 class Compared:
-    """C moves of one part beside recorded ones; see `Judgement`."""
+    """C moves of one part compared with recorded ones; see `Judgement`."""
 
     steps: Floats
     far: Floats
     like: Places
-    """`[C, k]`, the numbers of the recorded moves that are most like each."""
+    """`[C, k]`, the numbers of the recorded moves that are most similar to each."""
 
     def judged(self, against: Places) -> Judgement:
-        """With what the circumstances say."""
+        """The judgement, given the parts that forbid moves."""
         return Judgement(self.steps, self.far, against)
 
 
@@ -75,13 +75,13 @@ class Evidence:
     """Judges moves of settling parts and of switches.
 
     Args:
-        parts: All that can move.
-        moves: What they did in the data.
+        parts: All parts that can move.
+        moves: Their recorded moves.
         usual: `[S, D]`, states of the data, drawn at random.
     """
 
     def __init__(self, parts: Sequence[Part], moves: Moves, usual: Floats) -> None:
-        """Nothing is worked out before it is asked for."""
+        """Keep the moves; tables are computed when they are first needed."""
         self.parts = tuple(parts)
         self.moves = moves
         self._usual = usual
@@ -106,7 +106,7 @@ class Evidence:
         return compared.judged(found)
 
     def compare(self, place: int, state: Floats, targets: Floats) -> Compared:
-        """Compare moves with recorded ones, whatever the circumstances were."""
+        """Compare moves with recorded ones, without their circumstances."""
         table = self._table(place)
         count = len(targets)
         if table is None:
@@ -122,7 +122,7 @@ class Evidence:
         return Compared(steps, far, like)
 
     def count(self, place: int, state: Floats, target: Floats) -> int:
-        """How many recorded moves went to within a tolerance of a target `[D]`, from anywhere."""
+        """How many recorded moves, from any place, ended within a tolerance of a target `[D]`."""
         table = self._table(place)
         if table is None:
             return 0
@@ -130,7 +130,7 @@ class Evidence:
         return int(table.arrive.query_ball_point(found, 1.0, return_length=True)[0])
 
     def _others(self, place: int, state: Floats) -> Floats:
-        """Where the other parts of a part's kind lie, `[O, n]`."""
+        """The positions of the other parts of a part's kind, `[O, n]`."""
         return np.stack([state[place_of(self.parts[o])] for o in self.alike(place)] or [_NOBODY])
 
     def circumstances(self, place: int) -> list[int]:
@@ -139,14 +139,14 @@ class Evidence:
         return [other for other in range(len(self.parts)) if other not in skipped]
 
     def is_odd(self, place: int, like: Places, other: int, state: Floats) -> NDArray[np.bool_]:
-        """Whether another part stands as it never did in the moves that are like, `bool[C]`."""
+        """Whether another part's value never occurred in the similar moves, `bool[C]`."""
         table = self._table(place)
         if table is None or like.shape[1] < _ENOUGH:
             return np.zeros(len(like), np.bool_)
         return self._is_odd(table.past, like, other, state)
 
     def _is_odd(self, past: _Past, like: Places, other: int, state: Floats) -> NDArray[np.bool_]:
-        """Whether a part stands as it never did in like moves `[C, k]`: `bool[C]`."""
+        """Whether a part's value never occurred in similar moves `[C, k]`: `bool[C]`."""
         part = self.parts[other]
         if part.nature == "switch":
             columns = part.columns
@@ -174,10 +174,10 @@ class Evidence:
         return self._tables[name]
 
     def _rows(self, place: int) -> tuple[Floats, Floats, Places]:
-        """Places that a part came to and left, by itself, and the numbers of those moves.
+        """Places that a part came to and left when it moved alone, and the numbers of those moves.
 
-        A part may have moved in what nobody asks for: a cube that was turned where it lies, as
-        another was put on it, shows nothing about leaving that place.
+        Moves that do not change the groups in question are left out. For example, a cube that was
+        only turned, when another was put on it, gives no evidence about leaving its place.
         """
         part = self.parts[place]
         went = part.apart(self.moves.before, self.moves.after) > 1
@@ -193,14 +193,14 @@ class Evidence:
 
     @functools.cached_property
     def jumps(self) -> tuple[Jump, ...]:
-        """Sets of switches that jump together, often enough to count on it."""
+        """Sets of switches that often change together."""
         switch = np.array([part.nature == "switch" for part in self.parts])
         rows = np.flatnonzero((self.moves.changed & switch).any(1))
         return self._sets(rows)
 
     @functools.cached_property
     def joint(self) -> tuple[Jump, ...]:
-        """Sets of settling parts of different kinds that move together, often enough."""
+        """Sets of settling parts of different kinds that often move together."""
         settling = np.array([part.nature == "settling" for part in self.parts])
         moved = self.moves.changed & settling
         found = self._sets(np.flatnonzero(moved.sum(1) > 1))
@@ -221,7 +221,7 @@ class Evidence:
         )
 
     def forbids(self, jump: Jump, other: int, state: Floats) -> bool:
-        """Whether the state of a part forbids a jump."""
+        """Whether the value of a part forbids a jump."""
         if other in jump.parts or len(jump.moves) < _ENOUGH:
             return False
         like = np.arange(len(jump.moves))[None]
@@ -230,7 +230,7 @@ class Evidence:
 
 @dataclass(frozen=True, eq=False)
 class Jump:
-    """Parts that change together, and the moves in which they did."""
+    """Parts that change together, and their recorded moves."""
 
     parts: tuple[int, ...]
     moves: Moves
@@ -242,7 +242,7 @@ class Jump:
 
     @functools.cached_property
     def steps(self) -> float:
-        """What it takes."""
+        """How many steps it usually takes."""
         return float(np.median(self.moves.steps))
 
 
@@ -254,23 +254,23 @@ class _Past:
         self._points: dict[str, Floats] = {}
 
     def points(self, part: Part) -> Floats:
-        """Where a part was when they began, `[N, m]`."""
+        """The values of a part when the moves began, `[N, m]`."""
         if part.name not in self._points:
             self._points[part.name] = part.embed(self.moves.before)
         return self._points[part.name]
 
 
 class _Table:
-    """Moves of the parts of one kind, each by itself."""
+    """Moves of the parts of one kind, in which one part moved alone."""
 
     def __init__(self, arrive: Floats, leave: Floats, moves: Moves) -> None:
         self.arrive, self.leave = KDTree(arrive), KDTree(leave)
         self.moves, self.past = moves, _Past(moves)
-        # What dawdled counts as twice the usual at the most, so that a mean can be taken.
+        # Slow moves count as at most twice the median, so that they do not distort a mean.
         self.steps = np.minimum(moves.steps, 2 * np.median(moves.steps))
 
     def like(self, places: Floats, tree: KDTree | None = None) -> tuple[Floats, Places]:
-        """How far the nearest recorded arrivals at places `[C, m]` are, and which: `[C, k]`."""
+        """The distances to the nearest recorded places from `[C, m]`, and their rows: `[C, k]`."""
         many = min(_ALIKE, len(self.moves))
         apart, rows = (tree or self.arrive).query(places, k=many)
         return np.reshape(apart, (len(places), many)), np.reshape(rows, (len(places), many))
@@ -280,11 +280,11 @@ _NOBODY = np.full(1, np.inf, np.float32)
 
 
 def not_by_chance(apart: Floats) -> Floats:
-    """How far the last of the witnesses is, `[C]`, of distances `[C, k]` in order."""
+    """The distance of the last witness, `[C]`, from sorted distances `[C, k]`."""
     return apart[:, min(_WITNESSES, apart.shape[1]) - 1]
 
 
 def _spread(points: Floats) -> Floats:
-    """How far points `[C, k, m]` lie from their middle, `[C]`."""
+    """The root mean square distance of points `[C, k, m]` from their mean, `[C]`."""
     middle = points.mean(1, keepdims=True)
     return np.sqrt(((points - middle) ** 2).sum(-1).mean(1))

@@ -1,4 +1,4 @@
-"""Following a plan: which question is due, and when another plan is needed."""
+"""Follows a plan: chooses the question to ask next, and plans again when it is needed."""
 
 from __future__ import annotations
 
@@ -21,85 +21,87 @@ from goalsets.plan.turns import Heading, headings, nearer
 
 _NOTHING = np.zeros(0, np.float32)
 _PATIENCE = 2.0
-"""A question may take so many times its price, …"""
+"""A step of the plan may take this many times its price, …"""
 _GRACE = 30
-"""… and so many steps more, before another way is looked for."""
+"""… and this many steps more, before the follower plans again."""
 _LOOK = 5
-"""Steps between looks at what held, and along a road."""
+"""Steps between two checks for surprises and for the next place on a road."""
 _AHEAD = 0.3
-"""The share of a road's reach that is asked for at once: near enough to go straight."""
+"""The share of a road map's reach that is asked for at once: near enough to go straight."""
 _LINGER, _DETOUR = 30, 25
-"""A road on which it comes no nearer for so many steps is left for so many."""
+"""If the robot does not come nearer on a road for the first number of steps, it makes a detour for
+the second number."""
 _TRIED = 150.0
-"""What a move costs more after it did not work out."""
+"""The penalty of a move that failed, in steps."""
 _RETURNS = 20
-"""How often in a plan the step before is asked again, because the hand took its part along."""
+"""How often in a plan the previous step may be asked again, because the hand carried its part
+away."""
 
 
 @dataclass
 class Following:
-    """Where somebody is in a plan: the memory of one episode."""
+    """The position in a plan: the memory of one episode."""
 
     goals: GoalSet
     plan: Plan
     at: int = 0
-    """The number of the step that is due."""
+    """The number of the current step of the plan."""
     waited: int = 0
-    """Steps since it was asked first."""
+    """Steps since the current step of the plan began."""
     held: int = 0
-    """Steps for which it has held."""
+    """Steps for which its goal has held."""
     before: Step | None = None
-    """The step that was done just before, until what is due begins to move."""
+    """The previous step of the plan, until the parts of the current one begin to move."""
     returns: int = 0
-    """How often this plan went back to the step before."""
+    """How often this plan went back to the previous step."""
     plans: int = 1
     """How many plans were made."""
     penalties: Penalties = field(default_factory=Penalties)
     entered: Floats = field(default_factory=lambda: _NOTHING)
-    """The state `[D]` in which it was asked first."""
+    """The state `[D]` in which the current step of the plan began."""
     looked: Floats = field(default_factory=lambda: _NOTHING)
-    """How all parts were at the last look for surprises."""
+    """The values of all parts at the last check for surprises."""
     way: Way | None = None
-    """For a step along a road."""
+    """The routes to the goal, for a step on a road map."""
     place: Floats | None = None
     """The state on the road that is asked for."""
     nearest: float = np.inf
-    """The fewest steps that were left on the road, …"""
+    """The smallest number of steps that were left on the road, …"""
     lingered: int = 0
-    """… and for how many steps it has been so."""
+    """… and for how many steps it has not become smaller."""
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     """Draws detours."""
     memory: Memory | None = None
     """The memory of the policy that is asked."""
     shaking: Shaking = field(default_factory=Shaking)
-    """Gets the robot out of where it is stuck."""
+    """Adds noise when the robot is stuck."""
 
     @property
     def step(self) -> Step | None:
-        """The step that is due; None when the whole question is asked."""
+        """The current step; None after the last one, when the whole goal set is asked for."""
         return self.plan.steps[self.at] if self.at < len(self.plan.steps) else None
 
 
 class Follower:
-    """Says which question is due.
+    """Chooses the question to ask in each state.
 
     Args:
         planner: Makes the plans.
-        distance: Prices moves by what a learner predicts; by what the data took unless given.
+        distance: A learner's distance, which prices moves; by default the data prices them.
     """
 
     def __init__(self, planner: Planner, distance: Distance | None = None) -> None:
-        """Nothing is asked yet."""
+        """Keep the planner."""
         self.planner = planner
         self._distance = distance
 
     def begin(self, state: Floats, goals: GoalSet) -> Following:
-        """Plan anew."""
+        """Make a plan and begin its first step."""
         plan = self.planner.plan(state, goals, distance=self._distance)
         return self._enter(Following(goals, plan), state)
 
     def question(self, following: Following, state: Floats) -> tuple[Floats, Flags]:
-        """The reference `[D]` and the mask `[D]` to ask for in a state `[D]`; moves the plan on."""
+        """The reference `[D]` and mask `[D]` to ask for in a state `[D]`; advances the plan."""
         if following.before is not None and self._takes_along(following, following.before, state):
             following.at, following.returns = following.at - 1, following.returns + 1
             self._enter(following, state)
@@ -126,7 +128,7 @@ class Follower:
         return nearer(self._headings, state, np.asarray(asked.reference), mask), mask
 
     def _next_place(self, following: Following, way: Way, state: Floats) -> Floats:
-        """The place on the road to ask for; somewhere else for a while, if it comes no nearer."""
+        """The place on the road to ask for; a detour if the robot does not come nearer."""
         ahead = self.planner.reach * _AHEAD
         left = way.left(state)
         if left < following.nearest - 1:
@@ -141,16 +143,16 @@ class Follower:
         return following.place
 
     def _wait(self, step: Step) -> int:
-        """For how many steps a step is still asked when it holds."""
+        """For how many steps the goal of a step is still asked for after it is reached."""
         if not self.planner.wait or step.move is None:
             return 0
         settles = [self.planner.parts[place].nature == "settling" for place in step.move[0]]
         return self.planner.wait if all(settles) else 0
 
     def change(self, following: Following, state: Floats, steps: Sequence[Step]) -> None:
-        """Take other steps for those that are due and to come, as somebody wishes.
+        """Replace the current and the coming steps by those of the user.
 
-        They hold until the next plan is made: when one of them takes too long, or a part is lost.
+        They are used until a new plan is made, because a step takes too long or a part is lost.
         """
         done = following.plan.steps[: following.at]
         following.plan = Plan(following.goals, (*done, *steps))
@@ -166,11 +168,11 @@ class Follower:
             following.before = done
 
     def _takes_along(self, following: Following, before: Step, state: Floats) -> bool:
-        """Whether the part of the step before leaves its place, while what is due has not moved.
+        """Whether the part of the previous step leaves its place before the current part moves.
 
-        A policy may hold on to a thing that has arrived: it was never taught to let go. Asked for
-        the next thing, it carries the first one there. So it is asked for the first one again until
-        it has let go of it.
+        A policy may keep hold of an object that has arrived, because it never learned to release
+        it. Asked for the next object, it carries the first one there. So the policy is asked for
+        the first object again until it has released it.
         """
         step = following.step
         if step is None or following.returns >= _RETURNS:
@@ -183,10 +185,11 @@ class Follower:
         return not before.holds(state)
 
     def _is_surprised(self, following: Following, step: Step, state: Floats) -> bool:
-        """Whether something changed, since a step was begun, that it should not change.
+        """Whether something has changed, since the step began, that it should not change.
 
-        A switch that jumped is a surprise even if the step is about it: the step would hold now.
-        What still moves, such as a cube that is just being put down, is looked at when it rests.
+        A switch that has changed is a surprise even if the step asks for it, because otherwise the
+        step would be done. A part that still moves, such as a cube that is being put down, is
+        checked when it rests.
         """
         columns, tolerances, owners = self._watched
         before, following.looked = following.looked, state[columns]
@@ -205,7 +208,7 @@ class Follower:
 
     @functools.cached_property
     def _watched(self) -> tuple[NDArray[np.intp], Floats, list[Part]]:
-        """All coordinates of parts, by how much each may change by itself, and whose it is."""
+        """All coordinates of parts, how much each may change, and the part of each."""
         found = [
             (column, tolerance, part)
             for part in self.planner.parts
@@ -217,7 +220,7 @@ class Follower:
         return columns, tolerances, [part for _, _, part in found]
 
     def _lost(self, following: Following, state: Floats) -> bool:
-        """Whether a step that was done holds no more, and no later one moves the same parts."""
+        """Whether the goal of a finished step is lost, and no later step moves its parts."""
         moved: set[str] = set()
         for number in range(len(following.plan.steps) - 1, -1, -1):
             step = following.plan.steps[number]
@@ -228,13 +231,13 @@ class Follower:
         return False
 
     def _give_up(self, following: Following, state: Floats, step: Step) -> None:
-        """Look for another way; if there is none, the same is tried again."""
+        """Give the move a penalty and plan again; if there is no other plan, try it again."""
         if step.move is not None:
             following.penalties.add(step.move, _TRIED)
         self._replan(following, state)
 
     def _replan(self, following: Following, state: Floats) -> None:
-        """Plan anew. Where no chain is found, as while a cube is in the air, the old one stays."""
+        """Plan again. If no chain is found, as while a cube is in the air, keep the old plan."""
         plan = self.planner.plan(state, following.goals, following.penalties, self._distance)
         following.plans += 1
         if plan.found or not following.plan.found:

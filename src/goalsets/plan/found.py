@@ -1,4 +1,4 @@
-"""What a search finds: moves, and what is known of those that did not work out."""
+"""The results of a search: moves, and penalties for moves that failed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from goalsets.plan.parts import Floats
 
 Distance = Callable[[Floats, Floats, NDArray[np.bool_]], Floats]
-"""Steps from states `[N, D]` to goals `[N, D]` where masks `[N, D]` look: `[N]`, as a learner
-predicts them."""
+"""A learner's prediction of the steps from states `[N, D]` to goals `[N, D]` under masks `[N, D]`:
+`[N]`."""
 
 
 @dataclass(frozen=True)
@@ -20,29 +20,29 @@ class Found:
     """One move of a chain."""
 
     parts: tuple[int, ...]
-    """Which parts change."""
+    """The parts that change."""
     state: Floats
-    """`[D]`, the state after it, as far as parts are concerned."""
+    """`[D]`, the state after it; only the coordinates of parts count."""
     steps: float
-    """What it should take."""
+    """How many steps it should take."""
     far: float
-    """How far the data is, in tolerances."""
+    """The distance to the nearest recorded move, in tolerances."""
     support: int
-    """How many recorded moves speak for it."""
+    """The number of recorded moves that support it."""
     aside: bool
-    """Whether it puts something where nobody asked for it."""
+    """Whether it moves something out of the way, to a place that the goal does not ask for."""
 
 
 Move = tuple[tuple[int, ...], tuple[float, ...]]
-"""Which parts change, and to which values, roughly: tells moves apart, whatever else is where."""
+"""The parts that change, and their rounded new values. It identifies a move in any state."""
 
 
 @dataclass
 class Penalties:
-    """Moves that were tried and did not work out, and what they cost more from now on."""
+    """Moves that were tried and failed, and their additional cost."""
 
     extra: dict[Move, float] = field(default_factory=dict[Move, float])
 
     def add(self, move: Move, cost: float) -> None:
-        """Make a move dearer."""
+        """Increase the cost of a move."""
         self.extra[move] = self.extra.get(move, 0.0) + cost

@@ -1,8 +1,8 @@
-"""Recorded moves: what changed in the data, from what to what, and in how many steps.
+"""Recorded moves: which parts changed in the data, from which state to which, in how many steps.
 
 A settling part makes a move when it leaves a rest and comes to rest elsewhere. Parts that move at
-the same time make one move together, as a drawer and what lies in it. Switches that jump in the
-same step do, too, as a button of a puzzle and its neighbours.
+the same time make one joint move, such as a drawer and the object in it. So do switches that change
+in the same step, such as a button of a puzzle and its neighbours.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from goalsets.plan.parts import STILL, Flags, Floats, Part, Rows
 
 _STEP = STILL / 5
-"""A part moves in a step that changes it by more than so many tolerances."""
+"""A part moves in a step if it changes by more than this many tolerances."""
 _PAUSE = 8
-"""Rests that are shorter than this are pauses within a move."""
+"""A rest of fewer steps than this is a pause within a move."""
 _NET = 0.5
-"""A move takes a part at least so many tolerances away."""
+"""A move must change a part by more than this many tolerances."""
 
 
 @dataclass(frozen=True)
@@ -28,16 +28,16 @@ class Moves:
     """N moves over P parts; states are whole, of D coordinates."""
 
     before: Floats
-    """`[N, D]`, when it began."""
+    """`[N, D]`, the states at the beginning."""
     after: Floats
-    """`[N, D]`, when it was over."""
+    """`[N, D]`, the states at the end."""
     changed: Flags
     """`bool[N, P]`, which parts moved."""
     steps: NDArray[np.float32]
-    """`[N]`, since the move before was over, so that going to the object counts, too."""
+    """`[N]`, steps since the end of the previous move, so that the way to the object counts too."""
 
     def __len__(self) -> int:
-        """N."""
+        """Return the number of moves."""
         return len(self.steps)
 
     def where(self, chosen: NDArray[np.bool_] | NDArray[np.int64]) -> Moves:
@@ -58,9 +58,9 @@ def record_moves(parts: Sequence[Part], observations: Floats, offsets: Rows) -> 
     """Find all moves of data `[R, D]`, in its order.
 
     Args:
-        parts: Those that settle, and switches; others make no moves.
+        parts: The settling parts and the switches; other parts make no moves.
         observations: `[R, D]`.
-        offsets: `[E + 1]`, where episodes begin.
+        offsets: `[E + 1]`, the rows at which episodes begin.
     """
     events: list[_Event] = []
     for place, part in enumerate(parts):
@@ -74,7 +74,7 @@ def record_moves(parts: Sequence[Part], observations: Floats, offsets: Rows) -> 
     for row, event in enumerate(events):
         changed[row, list(event.parts)] = True
     begins = offsets[np.searchsorted(offsets, first, side="right") - 1]
-    # The last move that was over when this one began, if it was in the same episode.
+    # The end of the previous move, if it was in the same episode.
     ended = np.concatenate([[0], last])[np.searchsorted(last, first, side="right")]
     since = np.maximum(begins, ended)
     steps = np.maximum(last - since, 1).astype(np.float32)
@@ -82,7 +82,7 @@ def record_moves(parts: Sequence[Part], observations: Floats, offsets: Rows) -> 
 
 
 def _settling(part: Part, place: int, observations: Floats, offsets: Rows) -> Iterator[_Event]:
-    """Moves of one part by itself."""
+    """Moves of a single part."""
     points = part.embed(observations)
     moving = np.linalg.norm(np.diff(points, axis=0), axis=-1) > _STEP
     moving[offsets[1:-1] - 1] = False  # from one episode to the next
@@ -100,7 +100,7 @@ def _settling(part: Part, place: int, observations: Floats, offsets: Rows) -> It
 
 
 def _together(events: Sequence[_Event]) -> list[_Event]:
-    """Join moves that overlap for half of the shorter."""
+    """Join moves that overlap for more than half of the shorter one."""
     found: list[_Event] = []
     for event in sorted(events, key=lambda event: event.first):
         before = found[-1] if found else None

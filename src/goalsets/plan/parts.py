@@ -1,9 +1,9 @@
-"""Parts: what a plan moves, one after the other.
+"""Parts: the things that a plan moves, one after another.
 
-A part is what changes as one thing: the groups of one object, or a group that belongs to no object.
-By what the data shows, a part is of one of three natures. A *switch* is compared exactly and jumps
-from one value to another. A *settling* part is moved and then rests, as a cube or a drawer does. A
-*roaming* part hardly ever rests, as a robot itself.
+A part consists of the groups of one object, or is a single group that belongs to no object. The
+data shows which of three natures a part has. A *switch* is compared exactly and jumps from one
+value to another. A *settling* part is moved and then rests, such as a cube or a drawer. A *roaming*
+part hardly ever rests, such as the robot itself.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ Rows = NDArray[np.int64]
 Nature = Literal["switch", "settling", "roaming"]
 
 STILL = 0.1
-"""A part that changes by less than so many tolerances is at rest, …"""
+"""A part rests if it changes by less than this many tolerances …"""
 REST = 10
-"""… if it does so for as many steps as this."""
+"""… in this many steps."""
 _SETTLES, _SETTLES_ALONE = 0.3, 0.7
-"""The share of its time that a settling part rests at the least: of objects that a layout gives a
-kind, and of groups without one. A gripper is still for a while, a drawer most of the time."""
+"""A settling part rests at least this share of the time: the first for groups with a kind, the
+second for others. A gripper rests sometimes, a drawer most of the time."""
 _LOOSE = 0.15
-"""Where a group has no tolerance, so many standard deviations of the data stand in."""
+"""The tolerance of a group without one, in standard deviations of the data."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What changes as one thing."""
+    """Groups that change together."""
 
     name: str
-    """For people."""
+    """A name for people."""
     groups: tuple[Group, ...]
-    """What is said about it."""
+    """The groups that describe it."""
     tolerances: tuple[float, ...]
-    """Of each group, in observation units; 0 where it is compared exactly."""
+    """The tolerance of each group, in observation units; 0 if it is compared exactly."""
     nature: Nature
     kind: str = ""
-    """Parts of one kind are alike: what one does, the others can do. Empty where there is none."""
+    """Parts of one kind are alike: what one can do, the others can do. Empty if it has none."""
 
     @functools.cached_property
     def columns(self) -> NDArray[np.intp]:
@@ -57,7 +57,7 @@ class Part:
 
     @functools.cached_property
     def place(self) -> tuple[NDArray[np.intp], float] | None:
-        """The coordinates that say where it is, and their tolerance; None where none do."""
+        """The coordinates of its position, and their tolerance; None if it has no position."""
         for group, tolerance in zip(self.groups, self.tolerances, strict=True):
             if group.metric == "euclidean" and len(group.indices) in (2, 3) and self.kind:
                 return np.array(group.indices, np.intp), tolerance
@@ -69,7 +69,7 @@ class Part:
         return " & ".join(group.name for group in self.groups)
 
     def embed(self, states: Floats) -> Floats:
-        """States `[..., D]` as points `[..., m]` that are a tolerance apart where the part is."""
+        """States `[..., D]` as points `[..., m]`; a distance of 1 is one tolerance of the part."""
         found: list[Floats] = []
         for group, tolerance in zip(self.groups, self.tolerances, strict=True):
             values = states[..., list(group.indices)]
@@ -77,7 +77,7 @@ class Part:
                 found.append(values)
                 continue
             scale = tolerance
-            if group.metric == "quaternion":  # it and its negative are one rotation
+            if group.metric == "quaternion":  # q and -q are the same rotation: choose one
                 largest = np.abs(values).argmax(-1)[..., None]
                 values = values * np.sign(np.take_along_axis(values, largest, -1))
                 scale = tolerance / 2  # the chord of unit quaternions is half the angle
@@ -85,7 +85,7 @@ class Part:
         return np.concatenate(found, -1)
 
     def apart(self, states: Floats, others: Floats) -> Floats:
-        """How many tolerances states `[..., D]` are apart in this part, `[...]`."""
+        """The distance between states `[..., D]` in this part, in tolerances: `[...]`."""
         found: list[Floats] = []
         for group, tolerance in zip(self.groups, self.tolerances, strict=True):
             columns = list(group.indices)
@@ -94,7 +94,7 @@ class Part:
         return np.stack(found, -1).max(-1).astype(np.float32)
 
     def only(self, names: Sequence[str]) -> Part | None:
-        """The part with some of its groups alone; None if it has none of them."""
+        """The part with only some of its groups; None if it has none of them."""
         kept = [place for place, group in enumerate(self.groups) if group.name in names]
         if not kept:
             return None
@@ -104,12 +104,12 @@ class Part:
 
 
 def find_parts(layout: StateLayout, observations: Floats, offsets: Rows) -> tuple[Part, ...]:
-    """Divide a layout into parts, by what data `[R, D]` shows of each group.
+    """Divide a layout into parts; data `[R, D]` shows which groups settle.
 
     Args:
-        layout: Gives groups, kinds and tolerances.
+        layout: The groups, their kinds and tolerances.
         observations: `[R, D]`, in observation units.
-        offsets: `[E + 1]`, where episodes begin.
+        offsets: `[E + 1]`, the rows at which episodes begin.
     """
     parts: list[Part] = []
     objects: dict[tuple[str, str], list[tuple[Group, float]]] = {}
@@ -140,10 +140,10 @@ def _tolerance(group: Group, observations: Floats) -> float:
 
 
 def _settles(part: Part, observations: Floats, offsets: Rows) -> bool:
-    """Whether a part rests for a good share of the time."""
+    """Whether a part rests for a large share of the time."""
     points = part.embed(observations)
     moved = np.linalg.norm(points[REST:] - points[:-REST], axis=-1)
-    # Pairs of rows of two episodes say nothing.
+    # Ignore pairs of rows from different episodes.
     same = np.searchsorted(offsets, np.arange(len(points)), side="right")
     inside = same[REST:] == same[:-REST]
     wanted = _SETTLES if part.kind else _SETTLES_ALONE

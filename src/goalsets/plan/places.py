@@ -1,6 +1,7 @@
-"""Places: a part's own value, and how the nearest other part of its kind lies to it.
+"""Places: a part's own value, and the relative position of the nearest other part of its kind.
 
-A free place, a place on top of another part and a place inside another are three different ones.
+So a free place, a place on top of another part and a place inside another part are three different
+places.
 """
 
 from __future__ import annotations
@@ -13,26 +14,26 @@ from numpy.typing import NDArray
 from goalsets.plan.parts import Floats, Part
 
 _NEAR = 2.0
-"""Parts of one kind that are farther apart than so many tolerances have nothing to do with each
+"""Parts of one kind that are farther apart than this many tolerances do not influence each
 other."""
 _SHARP = 2.0
-"""How much closer the places of others are looked at than a part's own."""
+"""The weight of the relative position of others, compared with a part's own value."""
 
 
 def place_of(part: Part) -> NDArray[np.intp]:
-    """The coordinates that say where a part is; none where nothing does."""
+    """The coordinates of a part's position; empty if it has none."""
     return part.place[0] if part.place is not None else np.empty(0, np.intp)
 
 
 def features(part: Part, states: Floats, others: Floats) -> Floats:
-    """Places `[C, m]` of a part in states `[C, D]` beside others that lie at `[O, n]`."""
+    """Places `[C, m]` of a part in states `[C, D]`, with others at positions `[O, n]`."""
     return features_of_rows(
         part, states, [np.broadcast_to(o, (len(states), len(o))) for o in others]
     )
 
 
 def features_of_rows(part: Part, states: Floats, others: Sequence[Floats]) -> Floats:
-    """The same where each row has others of its own, each `[C, n]`."""
+    """As `features`, but each row has its own positions of others, each `[C, n]`."""
     own = part.embed(states)
     if part.place is None or not others or others[0].shape[-1] != len(part.place[0]):
         return own
@@ -42,14 +43,14 @@ def features_of_rows(part: Part, states: Floats, others: Sequence[Floats]) -> Fl
     nearest = apart.argmin(0)[None]
     offset = np.take_along_axis(offsets, nearest[..., None], 0)[0]
     apart = np.take_along_axis(apart, nearest, 0)[0][:, None]
-    # Nothing when far; then how it lies, and when it lies inside, that alone.
+    # Zero if the other is far. Nearer, its offset counts; inside the part, only that it touches.
     touch = np.maximum(0.0, _NEAR - apart)
     beside = _SHARP * np.concatenate([offset * touch / _NEAR, touch], axis=-1)
     return np.concatenate([own, beside], axis=-1).astype(np.float32)
 
 
 def touches(part: Part, state: Floats, other: Part, elsewhere: Floats) -> bool:
-    """Whether a part as it is in one state is near another part as that is in another state."""
+    """Whether a part in one state is near another part in another state."""
     if part.place is None or other.place is None:
         return False
     columns, tolerance = part.place

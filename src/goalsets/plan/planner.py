@@ -1,7 +1,7 @@
-"""Planner: what the data shows can be done, and chains of questions made of it.
+"""Planner: learns from data which moves are possible, and makes chains of questions from them.
 
-It is learned from trajectories alone and knows nothing of an environment. It needs no torch, so
-that exported policies plan, too.
+It is learned from trajectories only and needs no environment. It does not need torch, so that
+exported policies can plan too.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from goalsets.plan.roads import Roads, build_roads
 from goalsets.plan.search import Search
 
 _FEWEST = 5
-"""Recorded moves that a part needs."""
+"""A part with fewer recorded moves than this is left out."""
 MOST_MOVES = 4096
-"""Recorded moves that are kept."""
+"""The most recorded moves that are kept."""
 USUAL = 1024
-"""States of the data that say what is usual."""
+"""The number of states of the data that are kept to know which values are usual."""
 REACH = 40
-"""Steps from one place of a road map to the next, unless something else is said."""
+"""The default number of steps between neighbouring places of a road map."""
 _KEPT = 16
-"""Combinations of groups whose evidence is kept at hand; working it out takes milliseconds."""
+"""The number of combinations of groups whose evidence is cached; computing it takes
+milliseconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,22 +40,22 @@ class Planner:
 
     layout: StateLayout
     parts: tuple[Part, ...]
-    """Those that settle, and switches."""
+    """The settling parts and the switches."""
     moves: Moves
-    """What they did in the data."""
+    """Their recorded moves."""
     usual: Floats
     """`[S, D]`, states of the data."""
     roads: tuple[Roads, ...] = ()
-    """Of parts that roam."""
+    """The road maps of roaming parts."""
     reach: int = REACH
-    """Steps that a question about a place on a road should take at the most."""
+    """The most steps from one place of a road map to the next."""
     deviations: Floats | None = None
-    """`[D]`, of the data: what is much and what is little. None where nobody knows."""
+    """`[D]`, the standard deviations of the data; None if unknown."""
     data: str = ""
-    """The fingerprint of the data that it was learned from; empty where nobody knows."""
+    """The fingerprint of the data from which it was learned; empty if unknown."""
     wait: int = 0
-    """Steps for which a part that settles is still asked for when it has arrived: for policies that
-    have learned what to do then, such as letting go."""
+    """Steps for which a settling part is still asked for after it has arrived, for policies that
+    have learned what to do then, such as to release it."""
     _evidence: dict[tuple[str, ...], Evidence] = field(
         default_factory=dict[tuple[str, ...], Evidence], repr=False
     )
@@ -70,23 +71,22 @@ class Planner:
         reach: int = REACH,
         seed: int = 0,
     ) -> Planner:
-        """Learn what can be done from data.
+        """Learn from data which moves are possible.
 
         Args:
-            layout: What the coordinates mean.
+            layout: The layout of the states.
             observations: `[R, D]`, in observation units.
-            offsets: `[E + 1]`, where episodes begin.
-            roads: Groups that roam and that get a road map; those of the layout's task unless
-                given.
-            reach: Steps within which one place of a road map must be reached from another.
-            seed: Decides what is kept where there is too much.
+            offsets: `[E + 1]`, the rows at which episodes begin.
+            roads: Roaming groups that get a road map; by default those of the layout's task.
+            reach: The most steps from one place of a road map to the next.
+            seed: Decides which moves and states are kept if there are too many.
         """
         observations = np.asarray(observations, np.float32)
         rng = np.random.default_rng(seed)
         parts = find_parts(layout, observations, offsets)
         movers = tuple(part for part in parts if part.nature != "roaming")
         moves = record_moves(movers, observations, offsets)
-        # What rests and never goes elsewhere, such as a velocity, is no part of any plan.
+        # Parts that rest and never move elsewhere, such as velocities, are left out.
         moving = np.flatnonzero(moves.changed.sum(0) >= _FEWEST)
         movers = tuple(movers[place] for place in moving)
         moves = dataclasses.replace(moves, changed=moves.changed[:, moving])
@@ -112,10 +112,10 @@ class Planner:
         """A chain of questions from a state `[D]` to a goal set.
 
         Args:
-            state: Where things are.
-            goals: What is asked, with one reference.
-            penalties: Moves that were tried and did not work out.
-            distance: Prices moves by what a learner predicts; by what the data took unless given.
+            state: The current state.
+            goals: The goal set, with one reference.
+            penalties: Moves that were tried and failed.
+            distance: A learner's distance, which prices moves; by default the data prices them.
         """
         state = np.asarray(state, np.float32)
         asked = self._asked(goals)
@@ -133,12 +133,12 @@ class Planner:
         return Plan(goals, tuple(steps))
 
     def _asked(self, goals: GoalSet) -> list[bool]:
-        """Which parts a question is about."""
+        """Which parts a goal set asks for."""
         wanted = set(goals.query.indices)
         return [bool(wanted.intersection(part.columns.tolist())) for part in self.parts]
 
     def _judge(self, goals: GoalSet) -> Evidence:
-        """Evidence about parts as a question looks at them: only the groups that it asks for."""
+        """The evidence for a goal set: parts have only the groups that it asks for."""
         wanted = set(goals.query.indices)
         names = tuple(
             group.name for group in self.layout.groups if wanted.intersection(group.indices)
@@ -147,14 +147,14 @@ class Planner:
         if found is None:
             parts = [part.only(self._alike(part, names)) or part for part in self.parts]
             found = Evidence(parts, self.moves, self.usual)
-            # Strangers may ask a server for any of many combinations, and in several threads.
+            # Limit the cache: clients of a server may ask for any combination, in several threads.
             for oldest in list(self._evidence)[: 1 - _KEPT]:
                 self._evidence.pop(oldest, None)
             self._evidence[names] = found
         return found
 
     def _alike(self, part: Part, names: Sequence[str]) -> list[str]:
-        """The groups of a part that are of a kind with one that is asked for."""
+        """The groups of a part that have the same kind as one that is asked for."""
         kinds = {self.layout.by_name[name].kind or name for name in names}
         return [group.name for group in part.groups if (group.kind or group.name) in kinds]
 
@@ -162,7 +162,7 @@ class Planner:
         parts = [search.parts[place] for place in found.parts]
         asked = parts
         if len(parts) > 1 and parts[0].nature == "settling":
-            # Parts that move together: ask for the one that went there most often.
+            # Of parts that move together, ask for the one that moved there most often.
             moves = search.evidence.moves
             often = [
                 int((moves.changed[:, place] & (part.apart(moves.after, found.state) <= 1)).sum())
@@ -181,11 +181,11 @@ class Planner:
         )
 
     def _waypoint(self, search: Search, found: Found) -> Floats:
-        """A whole state `[D]` in which a move is done.
+        """A whole state `[D]` after a move.
 
-        A policy that hears queries looks only at what is asked. One that is shown more, such as the
-        full state, must be shown a state that can be: the robot as it was when a move like this one
-        was over, and the other parts as the plan has them by then.
+        A policy that is conditioned on the query sees only its coordinates. A policy that sees
+        more, such as the full state, needs a plausible state: the robot as it was after a similar
+        move, and the other parts as the plan has moved them by then.
         """
         moves, moved = search.evidence.moves, list(found.parts)
         like = np.flatnonzero(moves.changed[:, moved].all(1))
@@ -198,7 +198,7 @@ class Planner:
         return waypoint
 
     def _way(self, state: Floats, goals: GoalSet) -> list[Step]:
-        """The last step of a plan: what roams goes where it should."""
+        """The last step of a plan: roaming parts go to their goals."""
         settled = {i for part in self.parts for i in part.columns.tolist()}
         rest = [i for i in goals.query.indices if i not in settled]
         if not rest or bool(goals.contains(state)):
@@ -214,7 +214,7 @@ class Planner:
         return [Step(asked, tuple(t.name for t in terms), price, far, 0, False)]
 
     def roads_of(self, goals: GoalSet) -> Roads | None:
-        """The road map that a question can be answered by; None where there is none."""
+        """The road map for a goal set; None if there is none."""
         wanted = set(goals.query.indices)
         for roads in self.roads:
             if wanted & set(roads.part.columns.tolist()):
@@ -222,7 +222,7 @@ class Planner:
         return None
 
     def _why(self, evidence: Evidence, state: Floats, goal: Floats, places: Sequence[int]) -> str:
-        """Which move is missing, and how near the data comes."""
+        """Which moves are missing, and how near the data comes."""
         reasons: list[str] = []
         for place in places:
             part = evidence.parts[place]
@@ -240,12 +240,12 @@ class Planner:
                 reasons.append(f"no move of {part.name} in the data is like this one ({how})")
             elif judged.against[0] >= 0:
                 other = evidence.parts[judged.against[0]].name
-                reasons.append(f"{part.name} never moved so while {other} was as it is now")
-        return "; ".join(reasons) or "the moves are known one by one, but no order of them works."
+                reasons.append(f"{part.name} never moved like this while {other} was as it is now")
+        return "; ".join(reasons) or "each move is known, but no order of the moves works."
 
 
 def _task_groups(layout: StateLayout) -> list[str]:
-    """The groups of the layout's own question."""
+    """The groups of the layout's task query."""
     from goalsets.core import Query
 
     if not layout.task:
@@ -255,9 +255,9 @@ def _task_groups(layout: StateLayout) -> list[str]:
 
 
 def check_layout(planner: Planner, layout: StateLayout) -> None:
-    """Raise an error unless a planner speaks of the states of a layout."""
+    """Raise an error unless a planner fits the states of a layout."""
     if planner.layout.dim != layout.dim:
         raise GoalsetsError(
-            f"the planner is for states of {planner.layout.dim} coordinates, the policy for "
+            f"the planner is for states of {planner.layout.dim} coordinates, but the policy is for "
             f"{layout.dim}."
         )

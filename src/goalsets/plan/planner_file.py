@@ -1,8 +1,8 @@
-"""A planner in a file: safetensors, written whole or not at all, and read with suspicion.
+"""Planners in safetensors files: written in one step, and checked when they are read.
 
-Of the states before recorded moves only the coordinates of parts are kept, so that the file stays
-small; those after them are whole, as waypoints for policies that are shown whole states. It holds
-no data set and needs none.
+To keep the file small, states before recorded moves have only the coordinates of parts. States
+after moves are whole, because they serve as waypoints for policies that see whole states. The data
+set is not needed to use the file.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from goalsets.plan.planner import Planner
 from goalsets.plan.roads import Roads
 
 PLANNER = "planner.safetensors"
-"""What it is called in a run directory."""
+"""The name of the file in a run directory."""
 _VERSION = 2
-"""Version 1 had no whole states."""
+"""The version of the format. Version 1 had no whole states."""
 
 
 class PlannerFileError(GoalsetsError):
-    """A planner that cannot be written or read; the message names the file."""
+    """A planner cannot be written or read; the message names the file."""
 
 
 def write_planner(planner: Planner, path: str | Path) -> None:
@@ -74,7 +74,7 @@ def write_planner(planner: Planner, path: str | Path) -> None:
 
 
 def read_planner(path: str | Path) -> Planner:
-    """Read what `write_planner` wrote."""
+    """Read a planner that `write_planner` wrote."""
     path = Path(path)
     if not path.exists():
         raise PlannerFileError(f"there is no planner {path}.")
@@ -91,7 +91,11 @@ def read_planner(path: str | Path) -> Planner:
     except (
         GoalsetsError, KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError,
     ) as error:  # fmt: skip
-        raise PlannerFileError(f"{path} is no planner, or damaged: {error}") from None
+        raise PlannerFileError(f"{path} is not a planner, or is damaged: {error}") from None
+
+
+MOST_NUMBERS = 1 << 26
+"""Numbers that an array of states may have."""
 
 
 def _planner(said: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Planner:
@@ -107,6 +111,9 @@ def _planner(said: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Plann
 
     def whole(name: str) -> Floats:
         found = finite(name, len(columns))
+        # Rows without columns take no room in the file, so its size does not bound them.
+        if len(found) * layout.dim > MOST_NUMBERS:
+            raise ValueError(f"{name} has {len(found):,} states, more than a planner may keep.")
         states = np.zeros((len(found), layout.dim), np.float32)
         states[:, columns] = found
         return states
@@ -115,7 +122,7 @@ def _planner(said: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Plann
     changed = np.asarray(arrays["changed"]).astype(np.bool_)
     steps = np.asarray(arrays["steps"], np.float32)
     if not len(before) == len(after) == len(changed) == len(steps):
-        raise ValueError("its moves do not fit together.")
+        raise ValueError("the arrays of its moves have different lengths.")
     if changed.shape != (len(before), len(parts)) or not np.isfinite(steps).all():
         raise ValueError(f"its moves do not fit its {len(parts)} parts.")
     maps = tuple(
@@ -150,11 +157,13 @@ def _roads(number: int, part: Part, arrays: Mapping[str, np.ndarray], layout: St
     edges = np.asarray(arrays[f"roads{number}.edges"], np.int64)
     steps = np.asarray(arrays[f"roads{number}.steps"], np.float32)
     if places.ndim != 2 or places.shape[1] != layout.dim or edges.shape != (len(steps), 2):
-        raise ValueError("its roads do not fit together.")
+        raise ValueError("the arrays of its roads do not fit each other.")
     if len(edges) and not (edges.min() >= 0 and edges.max() < len(places)):
-        raise ValueError("its roads lead to places that are not there.")
+        raise ValueError("its roads lead to places that do not exist.")
     if not (np.isfinite(places).all() and (steps > 0).all()):
-        raise ValueError("its roads have places or prices that are no numbers.")
+        raise ValueError(
+            "its roads have places that are not finite, or prices that are not above 0."
+        )
     return Roads(part, places, edges, steps)
 
 
@@ -176,5 +185,5 @@ def _part_from_dict(plain: Mapping[str, Any], layout: StateLayout) -> Part:
     groups = tuple(layout.by_name[name] for name in plain["groups"])
     tolerances = tuple(float(value) for value in plain["tolerances"])
     if len(groups) != len(tolerances) or plain["nature"] not in ("switch", "settling", "roaming"):
-        raise ValueError(f"its part {plain['name']!r} is not one.")
+        raise ValueError(f"its part {plain['name']!r} has wrong groups, tolerances or nature.")
     return Part(str(plain["name"]), groups, tolerances, plain["nature"], str(plain["kind"]))

@@ -1,7 +1,7 @@
-"""A policy that is asked chains of questions.
+"""A policy that plans: it reaches a goal set by a chain of questions.
 
-`PlanningPolicy` is a `Policy` like any other. Whoever asks it for a goal set gets the action of the
-policy inside it, which is asked for the step of the plan that is due.
+`PlanningPolicy` is a `Policy` like any other. It makes a plan for a goal set, and asks the policy
+inside it for the current step of the plan.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from goalsets.plan.parts import Flags, Floats
 from goalsets.plan.planner import Planner, check_layout
 
 Prices = Literal["data", "policy"]
-"""What moves are priced by: the steps that they took in the data, or those a policy predicts."""
+"""How moves are priced: by the steps that they took in the data, or by a policy's prediction."""
 
 
 def distance_of(policy: Policy) -> Distance:
-    """The steps that a policy predicts; an error for one that predicts none."""
+    """The distance of a policy in steps; an error if its distance has another unit."""
     if policy.distance_unit != STEPS:
-        told = policy.distance_unit or "nothing"
+        told = policy.distance_unit or "none"
         raise GoalsetsError(
-            f"prices by the policy need one that predicts steps; the distance of this one counts "
-            f"{told}. Take prices by the data, or train gcivl, gciql, gcdl or qrl."
+            "prices 'policy' need a policy that predicts steps; the unit of this policy's distance "
+            f"is: {told}. Use prices 'data', or train gcivl, gciql, gcdl or qrl."
         )
     return policy.distance
 
 
 class PlanningPolicy:
-    """A policy that is asked chains of questions, as a `goalsets.core.acting.Policy`.
+    """A policy that asks another one chains of questions: a `goalsets.core.acting.Policy`.
 
     Args:
-        policy: Answers single questions.
-        planner: Makes chains of them.
-        prices: What a move costs: what it took in the data, or what the policy's own distance says.
+        policy: The policy that answers single questions.
+        planner: The planner that makes chains of questions.
+        prices: How moves are priced: by the steps in the data, or by the policy's own distance.
     """
 
     def __init__(self, policy: Policy, planner: Planner, prices: Prices = "data") -> None:
-        """Check that the two fit."""
+        """Check that the policy and the planner fit."""
         check_layout(planner, policy.layout)
         self.policy = policy
         self.planner = planner
@@ -59,16 +59,16 @@ class PlanningPolicy:
 
     @property
     def answers(self) -> str:
-        """What it answers, for people."""
+        """Which questions it answers, as text for people."""
         return f"{self.policy.answers}, by a chain of questions"
 
     @property
     def distance_unit(self) -> str | None:
-        """What its distance counts; None if it learns none."""
+        """The unit of its distance; None if it learns no distance."""
         return self.policy.distance_unit
 
     def hears(self, query: QueryLike) -> Flags:
-        """Which coordinates of a goal it is shown when it is asked this: `[D]` or `[B, D]`."""
+        """Which coordinates of a goal the policy sees under this query: `[D]` or `[B, D]`."""
         return self.policy.hears(query)
 
     def reset(self) -> Memory:
@@ -77,7 +77,7 @@ class PlanningPolicy:
 
     @staticmethod
     def following(memory: Memory, row: int = 0) -> Following | None:
-        """Where a row of an episode is in its plan; None before it has acted."""
+        """The position of a row in its plan; None before its first action."""
         return memory[row][1] if row in memory else None
 
     def act(
@@ -124,12 +124,12 @@ class PlanningPolicy:
         return following.shaking.shake(action, state, self.planner.deviations)
 
     def distance(self, observation: ArrayLike, goal: ArrayLike, query: QueryLike) -> Floats:
-        """Predict how far the goal set is, `[]` or `[B]`, as the policy does when asked at once."""
+        """Predict how far the goal set is, `[]` or `[B]`, as the policy does without a plan."""
         return self.policy.distance(observation, goal, query)
 
 
 def as_query(query: QueryLike, mask: Flags, layout: StateLayout) -> Query:
-    """The query that a mask, or whatever was asked, stands for."""
+    """The query of a mask or of a text."""
     if isinstance(query, Query):
         return query
     if isinstance(query, str):

@@ -1,4 +1,4 @@
-"""What moves cost a plan: the steps that they take, doubt, and having failed before."""
+"""The cost of moves in a plan: their steps, the lack of evidence, and earlier failures."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from goalsets.plan.found import Distance, Found, Move, Penalties
 from goalsets.plan.parts import Floats, Part
 
 FREE = 0.5
-"""So many tolerances from a recorded move cost nothing; …"""
+"""A distance of up to this many tolerances from recorded moves costs nothing; …"""
 _DOUBT = 100.0
-"""… each tolerance more costs so many steps."""
+"""… each further tolerance costs this many steps."""
 
 
 @dataclass(frozen=True)
@@ -22,16 +22,16 @@ class Prices:
 
     parts: Sequence[Part]
     penalties: Penalties
-    """Moves that did not work out."""
+    """Moves that failed."""
     distance: Distance | None = None
-    """Prices moves in place of the data."""
+    """A learner's distance, which prices moves instead of the data."""
 
     def steps(
         self, state: Floats, targets: Floats, parts: tuple[int, ...], recorded: Floats
     ) -> Floats:
         """The steps that moves of parts take from a state to targets `[N, D]`: `[N]`.
 
-        Recorded moves say so, or a learner does; of the robot it is shown where it is now.
+        They come from recorded moves or from a learner. The learner sees the robot as it is now.
         """
         if self.distance is None:
             return recorded
@@ -42,12 +42,12 @@ class Prices:
         return np.maximum(self.distance(states, targets, masks), 1)
 
     def price(self, found: Found) -> float:
-        """What a move costs in all."""
+        """The total cost of a move."""
         doubt = _DOUBT * max(0.0, found.far - FREE)
         tried = self.penalties.extra
         return found.steps + doubt + (tried.get(self.move(found), 0.0) if tried else 0.0)
 
     def move(self, found: Found) -> Move:
-        """What a move is, to know it again."""
+        """The key that identifies a move in any state."""
         columns = [column for place in found.parts for column in self.parts[place].columns]
         return found.parts, tuple(np.round(found.state[columns], 1).tolist())

@@ -1,8 +1,8 @@
-"""Roads: how a part that never rests gets from place to place.
+"""Road maps: how a part that never rests gets from one place to another.
 
-Places are states of the data that lie far from each other and near to everything else. A road leads
-from one to another where trajectories passed from the one to the other within a few steps. Its
-price is what the quicker of them took.
+Places are states of the data that are far from each other; every state of the data is near one of
+them. A road leads from one place to another if trajectories went from the first to the second
+within a few steps. Its price is the number of steps of the faster ones.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from scipy.spatial import KDTree
 from goalsets.plan.parts import Floats, Part, Rows
 
 _PLACES = 400
-"""Places of a map."""
+"""The number of places of a map."""
 _CANDIDATES = 20_000
-"""States that they are chosen from."""
+"""The number of states from which places are chosen."""
 _NEIGHBOURS = 5
-"""Places near a goal that ways may lead to."""
+"""The number of places near a goal that are tried."""
 _MOSTLY = 0.5
-"""A place that can be reached from this share of all places is a good one."""
+"""A place is accepted if it can be reached from this share of all places."""
 _FAR = 1.5
-"""A state is at a place that is nearest, if it is not farther than this times what is usual."""
+"""A state belongs to its nearest place if the distance is at most this times the 90 % quantile."""
 _JUMP = 5.0
-"""A part that moves in one step by this times what 99 of 100 steps move it has jumped."""
+"""A part has jumped if it moves in one step by more than this times the 99 % quantile."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,9 +41,9 @@ class Roads:
     places: Floats
     """`[N, D]`, states of the data."""
     edges: NDArray[np.int64]
-    """`[M, 2]`, from which place to which."""
+    """`[M, 2]`, the places at which each road begins and ends."""
     steps: Floats
-    """`[M]`, what an edge takes."""
+    """`[M]`, the number of steps of each road."""
 
     @functools.cached_property
     def _tree(self) -> KDTree:
@@ -51,10 +51,10 @@ class Roads:
 
     @functools.cached_property
     def _graph(self) -> csr_matrix:
-        """What an edge costs: more than its steps, the more the longer it is.
+        """The costs of edges: more than their steps, and the longer the more.
 
-        Many short edges are a better way than a long one that takes as long: between its ends a
-        long one may turn a corner, and who is asked for its end alone runs against the wall.
+        Several short edges are better than a long one with as many steps in total. A long edge may
+        turn a corner, and a policy that is asked only for its end would run into the wall.
         """
         count = len(self.places)
         costs = self.steps * (1 + self.steps / self.steps.max(initial=1.0))
@@ -62,20 +62,20 @@ class Roads:
 
     @functools.cached_property
     def _taken(self) -> dict[tuple[int, int], float]:
-        """What each edge takes, by its ends."""
+        """The number of steps of each edge, by its ends."""
         ends = (tuple(edge) for edge in self.edges.tolist())
         return dict(zip(ends, self.steps.tolist(), strict=True))
 
     def nearest(self, states: Floats) -> tuple[Floats, NDArray[np.int64]]:
-        """How far the nearest place of states `[B, D]` is, in tolerances, and which it is."""
+        """The distances of states `[B, D]` to the nearest places, in tolerances; and the places."""
         far, places = self._tree.query(self.part.embed(states))
         return np.asarray(far), np.asarray(places)
 
     def to(self, goal: Floats) -> Way:
-        """All ways that lead to a goal `[D]`.
+        """The routes from all places to a goal `[D]`.
 
-        A place at the edge of the data may be one that no trajectory came to from elsewhere. Then
-        the ways lead to the next nearest place.
+        No trajectory may lead to a place at the edge of the data. The routes then lead to another
+        place near the goal.
         """
         many = min(_NEIGHBOURS, len(self.places))
         far, places = self._tree.query(self.part.embed(goal), k=many)
@@ -86,7 +86,7 @@ class Roads:
         return found
 
     def _ways(self, goal: Floats, far: float, place: int) -> Way:
-        """All ways to a place, which is near a goal."""
+        """The routes from all places to one place, which is near a goal."""
         costs, after = dijkstra(self._graph.T, indices=place, return_predecessors=True)
         steps = np.full(len(costs), np.inf)
         for here in np.argsort(costs)[: int(np.isfinite(costs).sum())].tolist():
@@ -97,35 +97,34 @@ class Roads:
 
 @dataclass(frozen=True, eq=False)
 class Way:
-    """The shortest ways from every place to one goal."""
+    """The shortest routes from every place to one goal."""
 
     roads: Roads
     goal: Floats
     """`[D]`."""
     far: float
-    """How far the goal is from its place, in tolerances."""
+    """The distance of the goal from its place, in tolerances."""
     steps: NDArray[np.float64]
-    """`[N]`, what is left from each place; infinite where no way is known."""
+    """`[N]`, the steps that are left from each place; infinite if there is no route."""
     after: NDArray[np.int32]
-    """`[N]`, the next place; negative at the last one."""
+    """`[N]`, the next place on the route; negative at the last one."""
 
     @property
     def known(self) -> float:
-        """The share of all places from which a way is known."""
+        """The share of all places from which there is a route."""
         return float(np.isfinite(self.steps).mean())
 
     @functools.cached_property
     def _known(self) -> tuple[KDTree, NDArray[np.int64]] | None:
-        """The places from which a way is known, as a tree, and their numbers."""
+        """The places from which there is a route, as a tree, and their numbers."""
         known = np.flatnonzero(np.isfinite(self.steps))
         embedded = self.roads.part.embed(self.roads.places[known])
         return (KDTree(embedded), known) if len(known) else None
 
     def _place(self, state: Floats) -> int:
-        """The place where a state `[D]` is.
+        """The place of a state `[D]`: the nearest place from which there is a route.
 
-        If no way is known from the nearest place, as at the end of a corridor that no trajectory
-        came back from, it is the nearest one from which a way is known.
+        There is no route, for example, from the end of a corridor that no trajectory left.
         """
         place = int(self.roads.nearest(state[None])[1][0])
         if np.isfinite(self.steps[place]) or self._known is None:
@@ -135,11 +134,11 @@ class Way:
         return int(known[nearest])
 
     def left(self, state: Floats) -> float:
-        """Steps that are left from a state `[D]`."""
+        """The steps that are left from a state `[D]`."""
         return float(self.steps[self._place(state)])
 
     def detour(self, state: Floats, reach: float, rng: np.random.Generator) -> Floats:
-        """Any state `[D]` that roads lead to from here within `reach` steps."""
+        """A random state `[D]` that a road from here reaches within `reach` steps."""
         _, nearest = self.roads.nearest(state[None])
         edges = self.roads.edges[:, 0] == int(nearest[0])
         near = np.flatnonzero(edges & (self.roads.steps <= reach))
@@ -148,7 +147,7 @@ class Way:
         return self.roads.places[self.roads.edges[rng.choice(near), 1]]
 
     def ahead(self, state: Floats, reach: float) -> Floats:
-        """The state `[D]` to ask for: the farthest on the way that takes at most `reach` steps."""
+        """The state `[D]` to ask for: on the route, about `reach` steps ahead."""
         place = self._place(state)
         left = self.steps[place]
         if not np.isfinite(left) or left <= reach:
@@ -164,13 +163,13 @@ class Way:
 def build_roads(
     part: Part, observations: Floats, offsets: Rows, reach: int, seed: int = 0
 ) -> Roads:
-    """Draw a road map from data `[R, D]`.
+    """Make a road map from data `[R, D]`.
 
     Args:
-        part: What moves.
+        part: The part that moves.
         observations: `[R, D]`.
-        offsets: `[E + 1]`, where episodes begin.
-        reach: Steps within which one place must be reached from another.
+        offsets: `[E + 1]`, the rows at which episodes begin.
+        reach: The most steps of a road.
         seed: Decides which states become places.
     """
     rng = np.random.default_rng(seed)
@@ -185,10 +184,10 @@ def build_roads(
 
 
 def _stretches(states: Floats, offsets: Rows) -> NDArray[np.int64]:
-    """The number `[R]` of the stretch that each state belongs to: an episode, cut where it jumps.
+    """The number `[R]` of the stretch of each state. Episodes are divided where the part jumps.
 
-    Where a part jumps, as through a teleporter, the robot does not decide where it comes out. So no
-    road leads through a jump.
+    A jump, as through a teleporter, ends at a place that the robot cannot choose. So no road leads
+    through a jump.
     """
     begins = np.zeros(len(states), np.bool_)
     begins[offsets[:-1]] = True
@@ -202,7 +201,7 @@ def _stretches(states: Floats, offsets: Rows) -> NDArray[np.int64]:
 def _passages(
     at: NDArray[np.int64], stretch: NDArray[np.int64], reach: int, count: int
 ) -> tuple[NDArray[np.int64], Floats]:
-    """Edges between places that trajectories passed, and what they take."""
+    """Edges between places that trajectories connect, and their steps."""
     found: list[NDArray[np.int64]] = []
     taken: list[NDArray[np.int64]] = []
     for ahead in _offsets(reach):
@@ -215,13 +214,13 @@ def _passages(
     order = np.lexsort((steps, keys))
     keys, steps = keys[order], steps[order]
     edges, first, number = np.unique(keys, return_index=True, return_counts=True)
-    # A quarter from below: trajectories that dawdled say little about how far it is.
+    # The lower quartile: slow trajectories say little about the distance.
     price = steps[first + number // 4].astype(np.float32)
     return np.stack([edges // count, edges % count], axis=1), price
 
 
 def _offsets(reach: int) -> Sequence[int]:
-    """Numbers of steps to look at, up to `reach`."""
+    """The numbers of steps that are examined, up to `reach`."""
     return sorted({int(n) for n in np.unique(np.linspace(1, reach, min(reach, 25)).round())})
 
 

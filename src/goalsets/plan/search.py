@@ -1,9 +1,9 @@
-"""Search: the cheapest chain of moves that the data supports, best first.
+"""Search: finds a cheap chain of moves that the data supports, by best-first search.
 
-A node says which value each part has: the one it has now, the one that is asked for, or a value
-that parts of its kind had in the data, where something can be put out of the way. An edge is a move
-that the evidence allows. Its price is what such moves took, and more for one that the data shows
-less well. What is left is estimated by what the missing parts take if nothing is in the way.
+A node gives each part a value: its present value, its goal, or a value that parts of its kind had
+in the data, to which something can be moved out of the way. An edge is a move that the evidence
+allows. Its price is the number of steps of such moves, and more if the data supports it less. The
+remaining cost is estimated by the usual cost of the missing parts if nothing is in the way.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from goalsets.plan.switches import SwitchRule
 from goalsets.plan.values import GOAL, candidate_values, other_value
 
 _EAGER = 2.0
-"""How much more what is left counts than what is spent. The chain is then at most so much dearer
-than the cheapest, and found many times faster."""
+"""The weight of the remaining cost against the cost so far. The search is then many times faster,
+and the chain costs at most about this many times the cheapest one."""
 _MOST = 1_000
-"""A search that looks at more nodes than this ends without a plan."""
+"""A search that expands more nodes than this ends without a plan."""
 
 Node = tuple[int, ...]
 
@@ -37,12 +37,12 @@ class Search:
     """Finds chains from one state to one goal.
 
     Args:
-        evidence: Says what moves are possible.
-        state: `[D]`, where things are.
-        goal: `[D]`, where those should be that are asked for.
+        evidence: Judges which moves are possible.
+        state: `[D]`, the current state.
+        goal: `[D]`, the goal of the parts that are asked for.
         asked: The numbers of the parts that are asked for.
-        penalties: Moves that did not work out.
-        distance: Prices moves in place of the data.
+        penalties: Moves that failed.
+        distance: A learner's distance, which prices moves instead of the data.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Search:
         self.parts = evidence.parts
         self.asked = tuple(asked)
         self._start = state
-        # Those that are where they should be already.
+        # The parts that are at their goals already.
         self._there = {p for p in self.asked if self.parts[p].apart(state, goal) <= 1.0}
         self.prices = Prices(self.parts, penalties or Penalties(), distance)
         self.values = candidate_values(evidence, state, goal, self.asked)
@@ -71,16 +71,16 @@ class Search:
         self.looked_at = 0
 
     def _usual_price(self, place: int) -> float:
-        """What a move of a part usually takes.
+        """The usual number of steps of a part's move.
 
-        The least that one took would be a bound, and the chain then surely the cheapest. But
-        prices hardly differ, and with the usual price the search goes straight to a good chain.
+        With the smallest number instead, the chain would surely be the cheapest. But prices hardly
+        differ, and with the usual number the search finds a good chain directly.
         """
         steps = self.evidence.moves.steps[self.evidence.moves.changed[:, place]]
         return float(np.median(steps)) if len(steps) else 1.0
 
     def run(self) -> list[Found] | None:
-        """The cheapest chain; None if there is none."""
+        """A cheap chain; None if there is none."""
         if all(part in self._home(self._first) for part in self.asked):
             return []
         ticket = itertools.count()
@@ -100,14 +100,14 @@ class Search:
                 if total < best.get(after, np.inf):
                     best[after] = total
                     came[after] = (node, found)
-                    # Among equals the one with the least left to do: it is nearly there.
+                    # Of nodes with equal rank, prefer the one with the smallest remaining cost.
                     left = self._left(after)
                     rank = total + _EAGER * left
                     heapq.heappush(frontier, (rank, left, total, next(ticket), after))
         return None
 
     def _counted(self, chain: list[Found]) -> list[Found]:
-        """The same chain, with how many recorded moves speak for each move of a single part."""
+        """The same chain, with the number of recorded moves that support each single move."""
         before, counted = self._start, list[Found]()
         for found in chain:
             place = found.parts[0]
@@ -122,7 +122,7 @@ class Search:
         return (0,) * len(self.parts)
 
     def _home(self, node: Node) -> set[int]:
-        """The parts that are where they should be."""
+        """The parts that are at their goals."""
         return {
             place
             for place in self.asked
@@ -130,7 +130,7 @@ class Search:
         }
 
     def _left(self, node: Node) -> float:
-        """What the missing parts take if nothing is in the way."""
+        """The estimated remaining cost: that of the missing parts if nothing is in the way."""
         missing = set(self.asked) - self._home(node)
         switches = {p for p in missing if self.parts[p].nature == "switch"}
         settling = [self._usual[p] for p in missing - switches]
@@ -139,7 +139,7 @@ class Search:
         return total + (self._switches.least(switches) if switches else 0.0)
 
     def state_at(self, node: Node) -> Floats:
-        """The state `[D]` that a node stands for."""
+        """The state `[D]` of a node."""
         state = self._start.copy()
         for place, value in enumerate(node):
             if value:
@@ -147,10 +147,9 @@ class Search:
         return state
 
     def _expand(self, node: Node) -> Iterator[tuple[Node, Found, float]]:
-        """All moves that may help: of parts that are missing, and of what stands in their way.
+        """All moves that may help: of missing parts, and of parts that are in their way.
 
-        A part that is neither is left alone. So the search stays small, however many parts there
-        are.
+        Other parts are not moved, so the search stays small for any number of parts.
         """
         state = self.state_at(node)
         missing = set(self.asked) - self._home(node)
@@ -183,7 +182,7 @@ class Search:
     def _settle(
         self, node: Node, state: Floats, place: int, *, aside: bool
     ) -> tuple[list[tuple[Node, Found, float]], list[tuple[int, bool]]]:
-        """Moves of one part, to its goal or aside; and which parts should be moved, too."""
+        """Moves of one part, to its goal or aside; and parts that should be moved too."""
         part = self.parts[place]
         numbers = [GOAL] if not aside else list(range(2, len(self.values[place])))
         numbers = [n for n in numbers if n != node[place]]
@@ -208,7 +207,7 @@ class Search:
     def _judge(
         self, node: Node, state: Floats, place: int, targets: Floats, *, aside: bool
     ) -> Judgement:
-        """As `Evidence.judge`; many nodes differ in nothing that matters to a move."""
+        """As `Evidence.judge`, with a cache: many nodes do not differ in what matters to a move."""
         key = (place, aside, node[place], *(node[other] for other in self.evidence.alike(place)))
         if key not in self._compared:
             self._compared[key] = self.evidence.compare(place, state, targets)
@@ -222,7 +221,7 @@ class Search:
         return compared.judged(found)
 
     def _against(self, node: Node, state: Floats, jump: Jump) -> int:
-        """The part whose state forbids a jump, or −1."""
+        """The part whose value forbids a jump, or −1."""
         for other in range(len(self.parts)):
             key = (id(jump), other, node[other])
             if key not in self._forbidden:
@@ -232,7 +231,7 @@ class Search:
         return -1
 
     def _in_the_way(self, place: int, state: Floats, target: Floats) -> list[int]:
-        """Parts of the same kind that lie where a part is, or where it should go."""
+        """Parts of the same kind at the place of a part, or at its target."""
         return [
             other
             for other in self.evidence.alike(place)
@@ -243,7 +242,7 @@ class Search:
     def _jump(
         self, node: Node, state: Floats, jump: Jump
     ) -> tuple[list[tuple[Node, Found, float]], int]:
-        """A jump of switches, if it can be made; and the part that forbids it, or −1."""
+        """A jump of switches, if it is possible; and the part that forbids it, or −1."""
         numbers: dict[int, int] = {}
         for place in jump.parts:
             number = other_value(self.values[place], node[place])
@@ -263,7 +262,7 @@ class Search:
     def _move_together(
         self, node: Node, state: Floats, jump: Jump
     ) -> tuple[list[tuple[Node, Found, float]], int]:
-        """Parts that move at once, to where all of them are asked to be."""
+        """A joint move of parts to their goals, if it is possible; and the part that forbids it."""
         target = state.copy()
         for place in jump.parts:
             target[self.parts[place].columns] = self.values[place][GOAL]

@@ -1,4 +1,4 @@
-"""Shaking: noise for a robot that is stuck."""
+"""Shaking: adds noise to the actions of a robot that is stuck."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ import numpy as np
 from goalsets.plan.parts import Floats
 
 _STUCK, _STUCK_FOR = 0.2, 20
-"""A robot is stuck if nothing changes by more than so many deviations for so many steps."""
+"""A robot is stuck if no coordinate changes by more than the first number of deviations in the
+second number of steps."""
 _SHAKEN = 8
-"""Steps with noise that get it out."""
+"""For how many steps noise is then added."""
 _LOOK = 5
-"""Steps between looks at whether it is stuck."""
+"""Steps between two checks whether it is stuck."""
 
 
 class Shaking:
     """Adds noise to the actions of a robot that is stuck: the memory of one episode.
 
-    A policy that imitates may come to a place where the data did different things, and their mean
-    is to do nothing. Whatever it is asked, it stays there. A little noise takes it to where its
-    actions mean something again. The noise is as large as the actions of the episode were, and
-    stays within the smallest and the largest of them.
+    A policy that imitates may come to a state in which the data took different actions whose mean
+    is almost zero. It then stays there for every question. Some noise moves it to a state in which
+    its actions have an effect again. The noise is as large as the actions of the episode, and
+    noisy actions stay between the smallest and the largest of them.
     """
 
     def __init__(self) -> None:
-        """Nothing was done yet."""
+        """Start without actions."""
         self._rng = np.random.default_rng(0)
         self._anchor: Floats | None = None
         self._steps = self._still = self._left = self._count = 0
@@ -34,9 +35,9 @@ class Shaking:
         """The action `[A]` to take in a state `[D]`.
 
         Args:
-            action: What a policy wants to do.
-            state: Where it is.
-            deviations: `[D]`, of the data; without them nothing is done.
+            action: The policy's action.
+            state: The current state.
+            deviations: `[D]`, the deviations of the data; None never adds noise.
         """
         if deviations is None:
             return action
@@ -52,7 +53,7 @@ class Shaking:
         return action
 
     def _remember(self, action: Floats) -> None:
-        """Remember what actions are like."""
+        """Update the statistics of actions."""
         if not self._count:
             self._low, self._high, self._square = action, action, np.zeros_like(action)
         self._low, self._high = np.minimum(self._low, action), np.maximum(self._high, action)
@@ -60,7 +61,7 @@ class Shaking:
         self._count += 1
 
     def _look(self, state: Floats, deviations: Floats) -> None:
-        """Notice that nothing changes."""
+        """Check whether the robot is stuck."""
         anchor = self._anchor
         if anchor is None or (np.abs(state - anchor) > _STUCK * deviations + 1e-6).any():
             self._anchor, self._still = np.array(state), 0

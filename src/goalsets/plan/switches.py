@@ -1,7 +1,7 @@
-"""How many jumps it takes at the least to set switches, where each has two values.
+"""The smallest number of jumps that set switches, if each switch has two values.
 
-Jumps then are flips of sets of switches. Their order does not matter, and a flip that is made twice
-undoes itself: so it is a linear system over the numbers 0 and 1.
+A jump then flips a set of switches. The order of jumps does not matter, and a jump that is made
+twice has no effect. So this is a linear system over the numbers 0 and 1.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from goalsets.plan.evidence import Jump
 from goalsets.plan.parts import Part
 
 _FREE_MOST = 10
-"""With more free flips than this, not all solutions are looked at."""
+"""With more free jumps than this, not all solutions are tried."""
 
 
 class SwitchRule:
-    """Estimates what is left to do on switches.
+    """Estimates the remaining cost of switches.
 
     Args:
-        parts: All parts; switches among them.
-        jumps: Which switches flip together.
+        parts: All parts, including the switches.
+        jumps: The sets of switches that flip together.
     """
 
     def __init__(self, parts: Sequence[Part], jumps: Sequence[Jump]) -> None:
-        """Put the flips into echelon form."""
+        """Bring the jumps into echelon form."""
         self._places = [place for place, part in enumerate(parts) if part.nature == "switch"]
         self._steps = min((jump.steps for jump in jumps), default=0.0)
         rows = {place: row for row, place in enumerate(self._places)}
@@ -40,7 +40,7 @@ class SwitchRule:
         self._least = functools.lru_cache(maxsize=1 << 14)(self._count)
 
     def least(self, different: Collection[int]) -> float:
-        """Steps that it takes at the least to flip these switches and no others."""
+        """The smallest number of steps that flip exactly these switches."""
         return self._steps * self._least(frozenset(different))
 
     def _count(self, different: frozenset[int]) -> int:
@@ -48,7 +48,7 @@ class SwitchRule:
         wanted[[self._rows[place] for place in different]] = 1
         right = self._made @ wanted % 2
         if right[len(self._pivots) :].any():
-            return 1 if different else 0  # cannot be done by flips alone: say little
+            return 1 if different else 0  # no solution: return a small estimate
         columns = self._reduced.shape[1]
         free = [column for column in range(columns) if column not in self._pivots]
         best = columns + 1
@@ -63,7 +63,7 @@ class SwitchRule:
 
 
 def _echelon(matrix: np.ndarray) -> tuple[np.ndarray, list[int], np.ndarray]:
-    """The reduced echelon form over 0 and 1, its pivots, and what made it of the matrix."""
+    """The reduced echelon form over 0 and 1, its pivots, and the row operations as a matrix."""
     reduced = matrix.copy()
     made = np.eye(len(matrix), dtype=np.uint8)
     pivots: list[int] = []

@@ -1,9 +1,9 @@
-"""Turns: the heading of a thing is asked for in pieces.
+"""Turns: a large turn of an object is asked for in pieces.
 
-Hands turn things by little, put them down and grasp them anew. So a policy that imitates data turns
-towards a heading close by at full speed. Of one far away it saw the beginnings of many different
-ways, and their mean turns slowly or not at all. Asked again and again for a heading that lies a
-little ahead, it gets there.
+Hands turn an object a little, put it down and grasp it again. So a policy that imitates data turns
+towards a near heading at full speed. For a far heading the data has many different first actions,
+and their mean turns slowly or not at all. If the policy is asked repeatedly for a heading a little
+ahead, it reaches the far one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from goalsets.core.metrics import arc
 from goalsets.plan.parts import Flags, Floats, Part
 
 _PIECE = 2.25
-"""The largest piece, in tolerances."""
+"""The largest turn that is asked for at once, in tolerances."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Heading:
 
 
 def headings(parts: Sequence[Part]) -> tuple[Heading, ...]:
-    """The headings of things that settle somewhere. What roams is not put down."""
+    """The headings of settling parts. Roaming parts are not put down, so they need no pieces."""
     return tuple(
         Heading(group.indices[0], group.indices[1], _PIECE * arc(tolerance))
         for part in parts
@@ -42,7 +42,7 @@ def headings(parts: Sequence[Part]) -> tuple[Heading, ...]:
 
 
 def nearer(turning: Sequence[Heading], state: Floats, reference: Floats, mask: Flags) -> Floats:
-    """The reference `[D]` with the headings that a mask `[D]` asks for at most a piece away."""
+    """The reference `[D]`, with active headings moved to at most one piece from the state."""
     found = reference
     for heading in turning:
         cosine, sine = heading.cosine, heading.sine

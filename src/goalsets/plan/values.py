@@ -1,4 +1,4 @@
-"""Which values a search gives to each part: now, asked for, and others that may help."""
+"""The values that a search may give to each part: the present one, the goal, and others."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from goalsets.plan.evidence import LIMIT, Evidence
 from goalsets.plan.parts import Floats
 
 GOAL = 1
-"""The number of the value that is asked for, among a part's values; 0 is the one it has now."""
+"""The number of the goal among a part's values; 0 is its present value."""
 _SIDESTEPS, _SIDESTEPS_ALONE = 12, 6
-"""Values that a part may be put to out of the way: one of a kind, which others may stand in the way
-of, and one that is alone."""
+"""The number of values to which a part can be moved out of the way: the first if there are other
+parts of its kind, which may also be in the way; the second otherwise."""
 _INNER = (0.1, 0.9)
-"""Quantiles of each coordinate between which they lie."""
+"""These values lie between these quantiles of each coordinate."""
 _APART = 1.5
-"""Tolerances between two of them."""
+"""The smallest distance between two of them, in tolerances."""
 
 
 def candidate_values(
     evidence: Evidence, state: Floats, goal: Floats, asked: Sequence[int]
 ) -> list[list[Floats]]:
-    """The values `[n]` of each part: now, asked for, and others.
+    """The values `[n]` of each part: the present one, the goal, and others.
 
     Args:
-        evidence: Knows the recorded moves.
-        state: `[D]`, where things are.
-        goal: `[D]`, where those should be that are asked for.
+        evidence: The recorded moves.
+        state: `[D]`, the current state.
+        goal: `[D]`, the goal of the parts that are asked for.
         asked: The numbers of the parts that are asked for.
     """
     found: list[list[Floats]] = []
@@ -46,7 +46,7 @@ def candidate_values(
 
 
 def _ways_to(evidence: Evidence, place: int, goal: Floats) -> Iterator[Floats]:
-    """Where a part was before it came to what is asked for together with others."""
+    """Values of a part before it moved to its goal in a joint move."""
     part = evidence.parts[place]
     for jump in evidence.joint:
         if place in jump.parts:
@@ -58,7 +58,7 @@ def _ways_to(evidence: Evidence, place: int, goal: Floats) -> Iterator[Floats]:
 
 
 def _sidesteps(evidence: Evidence, place: int, state: Floats, goal: Floats | None) -> list[Floats]:
-    """Values, far from each other, that parts of this kind came to; none is nearly the goal."""
+    """Values, far from each other, to which parts of this kind moved; none is near the goal."""
     part, moves = evidence.parts[place], evidence.moves
     values = np.concatenate(
         [
@@ -66,7 +66,7 @@ def _sidesteps(evidence: Evidence, place: int, state: Floats, goal: Floats | Non
             for other in (place, *evidence.alike(place))
         ]
     )
-    # Not at the rim of what the data shows: a robot hardly gets there.
+    # Leave out values at the edge of the data, which a robot can hardly reach.
     low, high = np.quantile(values, _INNER, axis=0)
     inner = ((values >= low) & (values <= high)).all(-1)
     values = values[inner] if inner.any() else values
@@ -80,7 +80,7 @@ def _sidesteps(evidence: Evidence, place: int, state: Floats, goal: Floats | Non
 
 
 def _scattered(points: Floats, count: int, seed: int = 0) -> list[int]:
-    """Rows of points `[N, m]`, drawn at random, no two of which are within a tolerance or so."""
+    """Random rows of points `[N, m]` that are all at least `_APART` from each other."""
     chosen: list[int] = []
     for row in np.random.default_rng(seed).permutation(len(points))[: 20 * count].tolist():
         if not chosen or np.linalg.norm(points[chosen] - points[row], axis=-1).min() > _APART:
@@ -91,7 +91,7 @@ def _scattered(points: Floats, count: int, seed: int = 0) -> list[int]:
 
 
 def other_value(values: Sequence[Floats], number: int) -> int | None:
-    """The other value of a switch that has two; None where it has more."""
+    """The other value of a switch that has two; None if it has more."""
     others = [n for n in range(len(values)) if not np.array_equal(values[n], values[number])]
     if len({values[n].tobytes() for n in others}) != 1:
         return None

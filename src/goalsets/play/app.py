@@ -1,6 +1,6 @@
-"""The server: a session for each tab, up to a limit; a tab that closes makes room.
+"""The server: one session for each tab, up to a limit; a tab that closes makes room.
 
-What a tab shows is the venue's: policies that act in simulators (`Simulators`), or recorded
+A venue decides what a tab shows: policies that act in simulators (`Simulators`), or recorded
 episodes (`goalsets.play.logs.venue`).
 """
 
@@ -22,23 +22,24 @@ from goalsets.play.door import Door
 from goalsets.play.dress import dressing
 from goalsets.play.film import Filmer
 from goalsets.play.page import make_hand
-from goalsets.play.session import SimulatorSession, TabSession
+from goalsets.play.session import TabSession
 from goalsets.play.setup import Setup
+from goalsets.play.simulator_session import SimulatorSession
 from goalsets.play.words import problem
 
 DEFAULT_SESSIONS = 4
 _MAX_WAITING = 50
-"""Tabs that may wait for a session; more are only told that it is full."""
+"""Tabs that may wait for a session; further tabs are only told that it is full."""
 _BRAND = (15, 118, 110)
 
 log = logging.getLogger(__name__)
 
 
 class _Server(viser.ViserServer):
-    """A server that stays at home, whatever a page asks of it."""
+    """A viser server that never shares the page over the internet."""
 
     def request_share_url(self, verbose: bool = True) -> str | None:
-        """Viser would send the page through a server of its makers: not here."""
+        """Refuse: viser would send the page through a server of its makers."""
         return None
 
 
@@ -46,7 +47,7 @@ class Venue(Protocol):
     """What a playground has to show."""
 
     def build(self, server: viser.ViserServer) -> None:
-        """Put what all tabs see into the server's scene."""
+        """Add to the server's scene what all tabs see."""
         ...
 
     def open(self, client: viser.ClientHandle, counting: ThreadPoolExecutor) -> TabSession:
@@ -54,7 +55,7 @@ class Venue(Protocol):
         ...
 
     def close(self) -> None:
-        """Free what is held for all sessions."""
+        """Free what all sessions share."""
         ...
 
 
@@ -62,7 +63,7 @@ class Simulators:
     """Policies that act in simulators.
 
     Args:
-        setup: What is played.
+        setup: The task, its checkpoints and its data.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -72,7 +73,7 @@ class Simulators:
         self._filmer = Filmer(setup.task, [checkpoint.name for checkpoint in setup.checkpoints])
 
     def build(self, server: viser.ViserServer) -> None:
-        """Put what stands still into the scene."""
+        """Add to the scene what does not move."""
         self._hand.build(server)
 
     def open(self, client: viser.ClientHandle, counting: ThreadPoolExecutor) -> SimulatorSession:
@@ -92,8 +93,8 @@ class Playground:
         host: The address to listen on.
         port: The port; 0 takes any that is free.
         sessions: Tabs that may play at a time.
-        token: What browsers must know. Unless given, one is made where other machines can reach
-            the page, and none is needed on this one.
+        token: The token that browsers must have. By default one is made if other machines can reach
+            the page; otherwise none is needed.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class Playground:
         sessions: int = DEFAULT_SESSIONS,
         token: str | None = None,
     ) -> None:
-        """Listen; tabs that come from now on are served."""
+        """Listen, and serve tabs from now on."""
         if sessions < 1:
             raise GoalsetsError(f"sessions must be 1 or more, got {sessions}.")
         self._venue = venue
@@ -114,11 +115,11 @@ class Playground:
         self._lock = threading.Lock()
         self.sessions: dict[int, TabSession] = {}
         self._waiting: dict[int, tuple[viser.ClientHandle, viser.GuiHtmlHandle]] = {}
-        # A tab may close while it is drawn: no news to anybody.
+        # A tab may close while it is drawn; that is not worth a warning.
         warnings.filterwarnings("ignore", message="Queued a .* on a closed connection")
         port = _checked_port(host, port)
         self._door = Door(host, port, token)
-        # Viser greets; we say the address.
+        # Hide viser's greeting; the command prints the address.
         with contextlib.redirect_stdout(io.StringIO()), self._door.in_front_of_viser():
             self._server = _Server(host, port, verbose=False)
         self._server.gui.configure_theme(
@@ -133,11 +134,11 @@ class Playground:
 
     @property
     def url(self) -> str:
-        """Where the page is, with its token if it needs one."""
+        """The address of the page, with its token if it needs one."""
         return self._door.url
 
     def close(self) -> None:
-        """End all sessions and stop to listen."""
+        """End all sessions, and stop listening."""
         with self._lock:
             ending = list(self.sessions.values())
             self.sessions.clear()
@@ -150,8 +151,8 @@ class Playground:
         for session in ending:
             session.join(5.0)
 
-    # Connections come and go in the order in which the server's loop tells of them: both
-    # callbacks are coroutines, which it runs one after the other, and neither waits.
+    # Both callbacks are coroutines that never wait, and the server's loop runs them one after the
+    # other. So connections open and close here in the right order.
 
     async def _come(self, client: viser.ClientHandle) -> None:
         with self._lock:
@@ -189,7 +190,7 @@ class Playground:
 
 
 def _checked_port(host: str, port: int) -> int:
-    """Return the port if it is free. Viser would take another in silence, and nobody find it."""
+    """Return the port if it is free. Viser would silently take another one."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,4 +1,4 @@
-"""The course of a stage: its plan, how far along it is, and what a person changed in it."""
+"""The course of a stage: its plan, its progress, and the changes that a person made to it."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from goalsets.play.goal import Goal
 from goalsets.play.world import Floats
 
 _PRICE = 100.0
-"""Steps that a person's own step is given, where the data shows nothing like it."""
+"""Time limit, in steps, of a person's own step if the data shows nothing like it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A plan at one moment, as it is drawn."""
+    """A plan at one moment, ready to be drawn."""
 
     plan: Plan
     at: int
-    """The number of the step that is due; beyond the last when the whole question is asked."""
+    """The number of the current step; beyond the last when the whole question is asked."""
     plans: int
     """How many plans were made."""
     own: frozenset[int]
-    """The numbers of the steps that a person put in."""
+    """The numbers of the steps that a person inserted."""
     asked: GoalSet | None
-    """What is asked now; None when it is the whole question."""
+    """The current question; None when it is the whole question."""
     goal: Goal | None
     """Its reference, to be drawn as the ghost."""
 
@@ -45,9 +45,9 @@ class Course:
 
     Args:
         planner: Makes plans.
-        state: `[D]`, where things are.
-        goals: What is asked.
-        memory: A new memory of the policy that is asked.
+        state: `[D]`, the current state.
+        goals: The question.
+        memory: A new memory of the policy.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Course:
 
     @property
     def memory(self) -> Memory | None:
-        """Of the policy that is asked."""
+        """The memory of the policy."""
         return self._following.memory
 
     def question(self, state: Floats) -> tuple[Floats, NDArray[np.bool_]]:
@@ -71,11 +71,11 @@ class Course:
         return self._follower.question(self._following, state)
 
     def shaken(self, action: Floats, state: Floats) -> Floats:
-        """The action `[A]` to take in a state `[D]`: with noise where the robot is stuck."""
+        """The action `[A]` to take in a state `[D]`; with noise if the robot is stuck."""
         return self._following.shaking.shake(action, state, self._planner.deviations)
 
     def chain(self) -> Chain:
-        """The plan as it stands; the same object as long as nothing has changed."""
+        """The current plan; the same object as long as nothing has changed."""
         following, drawn = self._following, self._drawn
         step = following.step
         asked = None
@@ -114,7 +114,7 @@ class Course:
         self._change(number, state, lambda steps, place: steps.pop(place))
 
     def insert(self, goals: GoalSet, state: Floats) -> None:
-        """Ask for something else first; then the plan goes on."""
+        """Insert a step before the current one; then the plan goes on."""
         found = self._planner.plan(state, goals)
         known = found.found and bool(found.steps)
         step = Step(
@@ -123,7 +123,7 @@ class Course:
             found.price if known else _PRICE,
             max((one.far for one in found.steps), default=0.0),
             min((one.support for one in found.steps), default=0),
-            # Nobody minds if it does not last to the end.
+            # It need not hold until the end of the plan.
             aside=True,
         )
         self._own.append(step)
@@ -133,7 +133,7 @@ class Course:
     def _change(
         self, number: int, state: Floats, edit: Callable[[list[Step], int], object]
     ) -> None:
-        """Edit the steps that are not done, of which one is named by its number in the plan."""
+        """Edit the remaining steps; `number` is the number of one of them in the plan."""
         following = self._following
         steps: Sequence[Step] = following.plan.steps
         if not following.at <= number < len(steps):

@@ -1,11 +1,11 @@
-"""The door of the playground: what a browser sends passes here before viser sees it.
+"""The door of the playground: checks what browsers send before viser gets it.
 
-Viser answers whoever calls, and a message that it cannot read ends in a traceback. Here a page of
-another origin is refused, and so is a name that is not this machine's; where other machines can
-call, they must know a token. A tab that sends nonsense is closed, and the log has one line of it.
+Viser answers every request, and a message that it cannot read ends in a traceback. The door refuses
+pages of another origin, and host names that are not this machine's. If other machines can connect,
+they need a token. A tab that sends an unreadable message is closed, with one line in the log.
 
-Viser has no place for this, so while it starts we stand in for the function of `websockets` that it
-listens with; a test names what is assumed of both.
+Viser has no hook for this. So while viser starts, we replace the function of `websockets` by which
+it listens. A test checks what we assume about both.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from websockets.http11 import Request, Response
 from goalsets.strangers import check_token, host_name, is_loopback, is_own_origin, is_token
 
 MOST_BYTES = 2**20
-"""Of a message from a tab; the longest that the page sends are a few kilobytes."""
+"""Most bytes of a message from a tab; the page itself sends a few kilobytes at most."""
 
 Handler = Callable[[ServerConnection], Awaitable[None]]
 Process = Callable[[ServerConnection, Request], Response | None]
@@ -39,35 +39,36 @@ log = logging.getLogger(__name__)
 
 
 class Door:
-    """Decides who comes in.
+    """Decides which requests viser gets.
 
     Args:
-        host: The address that is listened on.
+        host: The address of the server.
         port: The port.
-        token: What browsers must know. Unless given, one is made where other machines can call.
+        token: The token that browsers must have. By default one is made if other machines can
+            connect.
         head: Text for the page's head, such as a style.
     """
 
     def __init__(self, host: str, port: int, token: str | None = None, head: str = "") -> None:
-        """Make a token where one is needed."""
+        """Make a token if one is needed."""
         self._host, self._port, self._head = host, port, head
         if token is None and not is_loopback(host):
             token = secrets.token_urlsafe(24)
         self.token = None if token is None else check_token(token)
         self._cookie = f"goalsets-{port}"
-        """Browsers keep one set of cookies for all ports of a machine."""
+        """With the port, because browsers share cookies between all ports of a machine."""
         self._pages: dict[bytes, bytes] = {}
 
     @property
     def url(self) -> str:
-        """Where the page is, with its token if it needs one."""
+        """The address of the page, with its token if it needs one."""
         host = "127.0.0.1" if self._host in ("0.0.0.0", "::") else self._host
         place = f"http://[{host}]:{self._port}" if ":" in host else f"http://{host}:{self._port}"
         return place if self.token is None else f"{place}/?token={self.token}"
 
     @contextlib.contextmanager
     def in_front_of_viser(self) -> Iterator[None]:
-        """Have a server that viser starts inside listen through this door."""
+        """A viser server that starts inside this context listens through this door."""
         theirs = websockets.asyncio.server.serve
 
         def serve(handler: Handler, *args: Any, process_request: Process, **rest: Any) -> Any:  # noqa: ANN401
@@ -82,7 +83,7 @@ class Door:
             websockets.asyncio.server.serve = theirs
 
     def checked(self, process: Process) -> Process:
-        """Viser's answers to requests, for those who may ask."""
+        """Viser's handler of requests, behind the checks of `judge`."""
 
         def check(connection: ServerConnection, request: Request) -> Response | None:
             refusal = self.judge(request)
@@ -90,7 +91,7 @@ class Door:
                 return refusal
             answer = process(connection, request)
             if answer is not None:
-                answer.headers["Connection"] = "close"  # as websockets does, and does not say
+                answer.headers["Connection"] = "close"  # websockets closes without this header
                 answer.headers["X-Frame-Options"] = "SAMEORIGIN"
                 answer.headers["Referrer-Policy"] = "no-referrer"
                 self._add_head(answer)
@@ -99,19 +100,19 @@ class Door:
         return check
 
     def judge(self, request: Request) -> Response | None:
-        """None for a request that may pass, or else the answer to it."""
+        """None for a request that may pass; otherwise the answer that refuses it."""
         host = _one(request.headers, "Host") or ""
         if not is_own_origin(_one(request.headers, "Origin"), host):
-            return _say(http.HTTPStatus.FORBIDDEN, "Pages of another origin may not come in.")
+            return _say(http.HTTPStatus.FORBIDDEN, "Requests from other web pages are refused.")
         if self.token is None:
             if is_loopback(host_name(host)):
                 return None
-            return _say(http.HTTPStatus.FORBIDDEN, "This playground is called localhost.")
+            return _say(http.HTTPStatus.FORBIDDEN, "Open this playground as localhost.")
         if is_token(self._kept(request.headers), self.token.encode()):
             return None
         given = parse_qs(urlsplit(request.path).query).get("token", [""])[0]
         if is_token(given, self.token.encode()):
-            # From here on the cookie says it; the address is one to look at and to share.
+            # The cookie carries the token from now on, so the address bar need not show it.
             cookie = f"{self._cookie}={self.token}; HttpOnly; SameSite=Lax; Path=/"
             return _say(http.HTTPStatus.SEE_OTHER, "", {"Location": "/", "Set-Cookie": cookie})
         return _say(
@@ -120,22 +121,22 @@ class Door:
         )
 
     def forgiving(self, handler: Handler) -> Handler:
-        """Viser's handler of a tab; what goes wrong in it closes that tab, in one line of log."""
+        """Viser's handler of a tab; an error in it closes that tab and logs one line."""
 
         async def handle(connection: ServerConnection) -> None:
             asyncio.get_running_loop().set_exception_handler(_note)
             try:
                 await handler(connection)
             except ConnectionClosed:
-                pass  # the tab has gone
-            except Exception as error:  # whatever it sent
+                pass  # the tab was closed
+            except Exception as error:  # a message may fail in any way
                 log.warning("a tab is closed: its message cannot be read (%s)", _short(error))
                 await connection.close(1007, "this message cannot be read")
 
         return handle
 
     def _kept(self, headers: Headers) -> str:
-        """The token that a browser has kept."""
+        """The token in a browser's cookie."""
         try:
             found = SimpleCookie("; ".join(headers.get_all("Cookie"))).get(self._cookie)
         except CookieError:
@@ -157,7 +158,7 @@ class Door:
 
 
 def _one(headers: Headers, name: str) -> str | None:
-    """A header's value; where somebody sends several, one that nobody can have."""
+    """A header's value; if it was sent several times, a value that is never valid."""
     found = headers.get_all(name)
     return None if not found else found[0] if len(found) == 1 else "several"
 
@@ -173,7 +174,7 @@ def _say(status: http.HTTPStatus, text: str, more: dict[str, str] | None = None)
 
 
 def _note(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Tell of what went wrong in viser's loop in one line."""
+    """Log an error in viser's loop in one line."""
     error = context.get("exception")
     log.warning("a message of a tab had no effect (%s)", _short(error) if error else context)
 
@@ -184,7 +185,7 @@ def _short(error: BaseException) -> str:
 
 
 def _quiet_log() -> logging.Logger:
-    """Where websockets logs: what strangers send is no reason for a traceback."""
+    """A silent logger for websockets: bad messages must not print tracebacks."""
     quiet = log.getChild("connections")
     quiet.setLevel(logging.CRITICAL)
     return quiet

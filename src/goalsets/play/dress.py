@@ -1,8 +1,8 @@
-"""What makes viser's page ours: looks, and a script for what it does not do by itself.
+"""Our style sheet and script for viser's page.
 
-Viser's client is compiled, and a server cannot change its markup. An HTML element can carry a style
-sheet, though, and a style sheet tells by an event that it was loaded: that starts the script. Both
-come with the page, so that nothing else is asked of the server, and nothing of anybody else.
+Viser's client is compiled, so a server cannot change its markup. But it can add an HTML element
+with a style sheet, and the load event of the style sheet can start a script. Both are part of the
+page, so that the browser makes no further requests.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from importlib import resources
 
 
 def dressing() -> str:
-    """An HTML element, with nothing to see, that dresses the page it is put on."""
+    """An invisible HTML element that brings the style sheet and the script."""
     here = resources.files("goalsets.play")
     looks = (here / "page.css").read_text(encoding="utf-8")
     script = (here / "page.js").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What is drawn of bodies: figures that move, their ghosts, and how near is near enough."""
+"""Figures in the scene: bodies that move or stand still, ghosts, and tolerances as balls."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from goalsets.play.shapes import Body, Colour
 from goalsets.play.world import Floats
 
 OPEN: Colour = (245, 158, 11)
-"""Asked for, and not so yet."""
+"""Colour of what is asked for and does not hold yet."""
 MET: Colour = (34, 160, 80)
-"""Asked for, and so."""
+"""Colour of what is asked for and holds."""
 _IGNORED: Colour = (92, 112, 148)
 _ASKED_OPACITY, _IGNORED_OPACITY = 0.75, 0.24
 _REACH_PIXELS, _REACH_CORNERS = 1.5, 64
-"""How thick the lines are that show how near is near enough, and how round."""
+"""Width of the lines of a tolerance ball, and segments of a circle."""
 _HALO = 1.08
-"""How much larger the ghost of an object is, to be seen when the object is there."""
+"""How much larger the ghost of an object is, so that it can be seen around the object."""
 
 
 class Reach:
-    """How near is near enough: a ball around a place that is asked for, in a maze a circle.
+    """The tolerance of a position: a ball around it; in a maze, a circle.
 
-    The ball is three circles of lines: a surface would hide the ghost that is inside it.
+    The ball is drawn as three circles, because a surface would hide the ghost inside it.
     """
 
     def __init__(self, scene: viser.SceneApi, pane: int, grip: Grip) -> None:
@@ -48,7 +48,7 @@ class Reach:
     def draw(
         self, goal: Goal, query: Query, met: frozenset[str], offset: NDArray[np.float64]
     ) -> None:
-        """Put it around the goal's place if that is asked for, as large as the tolerance."""
+        """Draw it around the goal's position if that is asked for, as large as the tolerance."""
         terms = {term.name: term for term in query.terms if term.whole}
         term = terms.get(self._grip.position)
         if term is None or not term.tolerance:
@@ -116,7 +116,7 @@ class Figure:
         quaternions: NDArray[np.float64],
         offset: NDArray[np.float64],
     ) -> None:
-        """Put every body where it is; what has not moved is not sent."""
+        """Put every body in its place; only those that moved are sent."""
         for number, (body, frame) in enumerate(zip(self._bodies, self._frames, strict=True)):
             at = np.concatenate([positions[body.index] + offset, quaternions[body.index]])
             last = self._last[number]
@@ -126,13 +126,47 @@ class Figure:
             frame.position, frame.wxyz = at[:3], at[3:]
 
     def paint(self, asked: frozenset[str], met: frozenset[str]) -> None:
-        """Colour a ghost by what of it is asked for and so."""
+        """Colour a ghost: which parts are asked for, and which of these hold."""
         for body, skins in zip(self._bodies, self._skins, strict=True):
             wanted = body.groups & asked
             colour = _IGNORED if not wanted else MET if wanted <= met else OPEN
             for skin in skins:
                 skin.color = colour
                 skin.opacity = _ASKED_OPACITY if wanted else _IGNORED_OPACITY
+
+
+def light(scene: viser.SceneApi) -> None:
+    """Light a scene from all sides."""
+    scene.configure_default_lights(cast_shadow=False)
+    # Without a GPU, shadows and reflections slow a browser down.
+    scene.configure_environment_map(None)
+    scene.add_light_ambient("/still/light", intensity=0.9)
+
+
+def stand(
+    scene: viser.SceneApi,
+    bodies: Sequence[Body],
+    model: Any,  # noqa: ANN401 - MuJoCo's
+    name: str = "/still",
+    offset: NDArray[np.float64] | float = 0.0,
+) -> None:
+    """Draw the bodies that do not move, each as `name` and its number; `offset` moves them all."""
+    positions, quaternions = kinematics(model)
+    for body in bodies:
+        if body.moves:
+            continue
+        for index, mesh in enumerate(body.meshes):
+            scene.add_mesh_simple(
+                f"{name}/{body.index}/{index}",
+                mesh.vertices,
+                mesh.faces,
+                color=mesh.colour,
+                flat_shading=True,
+                cast_shadow=False,
+                receive_shadow=False,
+                position=positions[body.index] + offset,
+                wxyz=quaternions[body.index],
+            )
 
 
 def new_data(model: Any) -> Any:  # noqa: ANN401 - MuJoCo's

@@ -1,4 +1,4 @@
-"""Films of recordings, made beside everything else."""
+"""Films of recordings, made in the background."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ MAX_WAITING = 4
 
 
 class FilmError(GoalsetsError):
-    """A film that is not made now; the message says why."""
+    """A film cannot be made now; the message says why."""
 
 
 class Filmer:
-    """Makes one film after another in a thread of its own, which OpenGL contexts ask for.
+    """Makes one film after another, in one thread because OpenGL contexts need that.
 
     Args:
-        task: Whose worlds are filmed.
-        names: Of the checkpoints, for the captions.
+        task: The task of the worlds.
+        names: The names of the checkpoints, for the captions.
     """
 
     def __init__(self, task: Task, names: list[str]) -> None:
@@ -49,7 +49,7 @@ class Filmer:
         self._lock = threading.Lock()
 
     def order(self, recording: Recording) -> Future[tuple[str, bytes]]:
-        """Have a film made: the future brings its file's name and content."""
+        """Order a film; the future returns the name and the content of its file."""
         with self._lock:
             if self._waiting >= MAX_WAITING:
                 raise FilmError(f"{MAX_WAITING} films are being made already; try again later.")
@@ -103,10 +103,10 @@ class Filmer:
 
     @staticmethod
     def _pose(world: World, frame: Frame) -> None:
-        """Bring a simulator back to a moment."""
+        """Set a simulator to a moment."""
         import mujoco
 
-        world.adapter.put(frame.observation)  # what joints do not tell: the buttons' colours
+        world.adapter.put(frame.observation)  # for what joints do not show: the buttons' colours
         assert world.physics is not None
         world.physics[1].qpos[:] = frame.pose
         mujoco.mj_forward(*world.physics)  # pyright: ignore[reportAttributeAccessIssue]

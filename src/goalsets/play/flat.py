@@ -1,4 +1,4 @@
-"""A world in 2D: its picture of itself hangs in front of the camera, with handles on it."""
+"""The scene of a world in 2D: its own picture in front of the camera, with handles on it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FlatHand:
     """Places the camera before the pictures of all panes."""
 
     def __init__(self, setup: Setup) -> None:
-        """Keep what is played."""
+        """Keep the setup."""
         self.setup = setup
 
     def build(self, server: viser.ViserServer) -> None:
@@ -38,7 +38,7 @@ class FlatHand:
         camera.fov = math.radians(45)
 
     def left(self, pane: int) -> float:
-        """Where the middle of a pane is."""
+        """The x of the middle of a pane."""
         return (pane - (len(self.setup.checkpoints) - 1) / 2) * (_SIDE + _GAP)
 
 
@@ -48,7 +48,7 @@ class FlatScene:
     def __init__(
         self, client: viser.ClientHandle, hand: FlatHand, pane: int, drag: Drag | None
     ) -> None:
-        """Hang an empty picture."""
+        """Add an empty picture."""
         self._poser = hand.setup.shelf.poser
         self._left = hand.left(pane)
         blank = np.full((int(1.5 * _PIXELS), _PIXELS, 3), 255, dtype=np.uint8)
@@ -85,7 +85,7 @@ class FlatScene:
         self._draw()
 
     def ghost(self, goal: Goal, query: Query, met: frozenset[str], handled: Floats) -> None:
-        """Draw of a goal what is asked for; handles change the state `handled` `[D]`."""
+        """Draw the part of a goal that is asked for; handles change the state `handled` `[D]`."""
         if self._handled is not handled:
             self._handled = handled
             for handle in self._handles:

@@ -1,4 +1,4 @@
-"""The goal on the page: always a full state, and for each group where its numbers come from."""
+"""The goal on the page: a full state, and for each group the source of its numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from goalsets.play.poser import Poser
 from goalsets.play.world import Floats
 
 FOLLOWS = "follows"
-"""Where a group's numbers come from that nobody edited, but that an edit of others has changed."""
+"""The source of a group that changed because another group was edited."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Goal:
     state: Floats
     """`[D]`."""
     title: str
-    """How to speak of it, such as `held-out state 17`."""
+    """A description, such as `held-out state 17`."""
     sources: Mapping[str, str]
-    """Where a group's numbers come from; `rest` for coordinates without a group."""
+    """The source of each group's numbers; `rest` for coordinates without a group."""
 
     @classmethod
     def whole(cls, layout: StateLayout, state: Floats, source: str) -> Goal:
@@ -42,18 +42,18 @@ class Goal:
         return cls(layout, state, source, dict.fromkeys(names, source))
 
     def changed(self, state: Floats, sources: Mapping[str, str]) -> Goal:
-        """This goal with another state; `sources` names the groups that came from elsewhere."""
+        """This goal with another state; `sources` gives the groups with a new source."""
         title = self.title if self.title.endswith(", changed") else f"{self.title}, changed"
         return Goal(self.layout, state, title, {**self.sources, **sources})
 
 
 class Shelf:
-    """Where goals are taken from: held-out states, official tasks, edits of what one has.
+    """Supplies goals: held-out states, official goals, and edits of a goal.
 
     Args:
-        poser: Of the task.
+        poser: The poser of the task.
         bank: Held-out states `[N, D]`; there may be none.
-        bank_name: What the bank is, for people.
+        bank_name: A description of the bank.
     """
 
     def __init__(self, poser: Poser, bank: Floats, bank_name: str) -> None:
@@ -79,7 +79,7 @@ class Shelf:
         return Goal.whole(self.task.layout, state, f"held-out state {row}")
 
     def rows(self, condition: str) -> list[int]:
-        """The numbers of the held-out states that satisfy a condition; an empty one, of all."""
+        """The numbers of the held-out states that satisfy a condition; "" means all."""
         if not condition.strip():
             return list(range(len(self.bank)))
         held = Condition.parse(condition, self.task.layout).holds(self.bank)
@@ -102,7 +102,7 @@ class Shelf:
         return self._consistent(goal, state, dict.fromkeys(grip.groups, "dragged"))
 
     def _consistent(self, goal: Goal, state: Floats, sources: Mapping[str, str]) -> Goal:
-        """Let an arm follow its gripper and the like: the reference is a state that can be."""
+        """Let an arm follow its gripper and so on, so that the reference is a possible state."""
         settled = self.poser.follow(state, tuple(sources))
         followed = dict.fromkeys(self._differ(state, settled), FOLLOWS)
         return goal.changed(settled, {**followed, **sources})

@@ -1,4 +1,4 @@
-"""What of a ghost can be dragged, and which numbers of the state that changes."""
+"""Which parts of a ghost can be dragged, and which numbers of the state change then."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from goalsets.play.world import Floats
 Vector = NDArray[np.float64]
 
 _MAZE_HEIGHT = 0.5
-"""Where the handle of something in a maze is drawn."""
+"""The height of handles in a maze."""
 
 
 @dataclass(frozen=True)
 class Grip:
-    """A thing that can be taken and put elsewhere."""
+    """A thing that can be dragged."""
 
     name: str
-    """As questions call it, such as `block0`."""
+    """Its name in questions, such as `block0`."""
     layout: StateLayout
     position: str
     """The group of its position, with two or three coordinates."""
@@ -33,9 +33,9 @@ class Grip:
     orientation: str | None = None
     """The group of its quaternion, if it has one beside the heading."""
     scale: float = 1.0
-    """Observation units in a unit of the scene."""
+    """Observation units per unit of the scene."""
     centre: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Where the scene has the observation's origin."""
+    """The observation's origin in the scene."""
     bounds: tuple[tuple[float, ...], tuple[float, ...]] = ((-1e3,) * 3, (1e3,) * 3)
     """Lowest and highest place in the scene."""
 
@@ -50,14 +50,14 @@ class Grip:
         return len(self._indices(self.position)) == 2
 
     def place(self, state: Floats) -> Vector:
-        """Where it is in a state, in the scene."""
+        """Its position in the scene, for a state."""
         found = np.array([0.0, 0.0, _MAZE_HEIGHT])
         values = np.asarray(state[self._indices(self.position)], dtype=np.float64)
         found[: len(values)] = values / self.scale + self.centre[: len(values)]
         return found
 
     def yaw(self, state: Floats) -> float:
-        """Its heading in radians; 0 for what has none."""
+        """Its heading in radians; 0 if it has none."""
         if self.heading is None:
             return 0.0
         cosine, sine = state[self._indices(self.heading)]
@@ -104,7 +104,7 @@ def grips_of(task: Task) -> list[Grip]:
 
 
 def _known(layout: StateLayout) -> Iterator[tuple[str, str]]:
-    """What OGBench's worlds and the tabletop have, and what its position is called."""
+    """The things in OGBench's worlds and the tabletop, with the group of their position."""
     for group in layout.by_name:
         thing, _, kind = group.rpartition("_")
         title = thing if thing.startswith("block") else _TITLES.get(thing)

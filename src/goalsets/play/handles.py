@@ -14,22 +14,22 @@ from goalsets.play.grips import Grip
 from goalsets.play.world import Floats
 
 Drag = Callable[[Grip, tuple[float, float, float], float, bool], None]
-"""Told of a grip, where it was dragged to, its yaw, and whether it was let go."""
+"""Called with a grip, its new position, its yaw, and whether it was released."""
 
 
 class Handle:
-    """Moves a grip in the plane and turns it, and, where there is height, lifts it.
+    """Moves a grip in the plane, turns it, and lifts it if the scene has height.
 
-    Two controls of viser's make one handle: a single one would also offer turns about axes whose
-    angles no question can ask for.
+    A handle consists of two controls of viser. A single one would also offer turns about axes that
+    no question can ask for.
 
     Args:
-        scene: Of the tab.
-        grip: What is dragged.
-        offset: Where the pane has its origin.
-        drag: Told of every move.
-        size: Of the arrows, in units of the scene.
-        flat: Whether the scene is seen from above only, so that heights stay as they are.
+        scene: The scene of the tab.
+        grip: The thing to drag.
+        offset: The origin of the pane.
+        drag: Called at every move.
+        size: The size of the arrows, in units of the scene.
+        flat: Whether the scene is seen from above only, so that heights do not change.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Handle:
             control.visible = visible
 
     def put(self, state: Floats) -> None:
-        """Bring it where the thing is in a state, unless a hand holds it and knows better."""
+        """Move the handle to the thing's place in a state, unless a person is dragging it."""
         self._place = self.grip.place(state)
         if not self._held:
             yaw = self.grip.yaw(state)

@@ -1,6 +1,6 @@
-// What viser's page does not do by itself: names for screen readers, sections that look and act like
-// sections, room for the robot in small windows. It reads the page and marks what it finds; all looks
-// are in page.css. It runs again whenever the page changes.
+// Adds what viser's page lacks: names for screen readers, sections that look and act like sections,
+// room for the robot in small windows. It reads the page and marks what it finds; page.css styles
+// these marks. It runs again whenever the page changes.
 (() => {
   if (window.goalsetsPage) return;
   window.goalsetsPage = true;
@@ -18,7 +18,7 @@
     if (element.getAttribute(name) !== value) element.setAttribute(name, value);
   };
 
-  // A label stands beside its field or its row of buttons; viser ties only some of them together.
+  // A label is beside its field or its row of buttons; viser connects only some of them.
   function nameFields() {
     for (const label of all("label[for]")) {
       const text = label.textContent.trim();
@@ -69,13 +69,13 @@
 
   function markPlaces() {
     set(document.getElementById("root"), "role", "main");
-    // On a telephone, viser shows its panels as a sheet at the bottom.
+    // On a phone, viser shows its panels as a sheet at the bottom.
     for (const paper of all(".mantine-Paper-root"))
       if (paper.style.position === "fixed") set(paper, "data-sheet", "");
   }
 
   // The right panel is folded when a window becomes narrow, and unfolded when it becomes wide.
-  // In between it stays as people put it.
+  // In between it stays as the user left it.
   let narrow = false;
   function makeRoom() {
     const now = window.innerWidth < NARROW;
@@ -90,7 +90,7 @@
     focused?.focus?.();
   }
 
-  // What went wrong is seen, wherever on the page it is said.
+  // Scroll to an error message, wherever on the page it is.
   const said = new WeakMap();
   function showProblems() {
     for (const problem of all("[data-problem]")) {
@@ -100,7 +100,7 @@
     }
   }
 
-  // That a browser draws in software is worth a notice, but not worth a place on the page for good.
+  // A browser that draws in software is worth a notice, but not a permanent one.
   const leaving = new WeakSet();
   function closeNotice() {
     for (const notice of all(".mantine-Notification-root")) {

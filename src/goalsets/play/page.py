@@ -1,4 +1,4 @@
-"""The page of one tab: what people do on the left, the scene, what happens on the right."""
+"""The page of one tab: controls on the left, the scene, results on the right."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEFT_WIDTH, RIGHT_WIDTH = 340, 350
 
 
 def make_hand(setup: Setup) -> Hand:
-    """What builds the scenes of a task: in 3D, or in 2D of a world that draws itself."""
+    """The builder of a task's scenes: in 3D, or in 2D for a world that draws itself."""
     return FlatHand(setup) if setup.shelf.poser.world.physics is None else Stagehand(setup)
 
 
@@ -35,7 +35,7 @@ class Page:
     Args:
         desk: The tab.
         hand: Builds the scenes.
-        show: What is drawn.
+        show: The show to draw.
         film: Makes a film of a recording.
     """
 
@@ -49,7 +49,7 @@ class Page:
         gui.set_panel_label("goalsets playground")
         gui.add_html(heading(desk.setup))
         self._error = gui.add_html("")
-        # First what every tab needs at once: it is seen also in the smallest window.
+        # The controls that everyone needs come first, so that small windows show them, too.
         self._run = RunPanel(desk, show.stages[0].world.pushes)
         with gui.add_folder("The goal"):
             self._goal = GoalPanel(desk, self._offer)
@@ -77,7 +77,7 @@ class Page:
         self.draw(show)
 
     def draw(self, show: Show) -> None:
-        """Draw everything anew."""
+        """Draw everything again."""
         with self._desk.client.atomic():
             self._error.content = ""
             self._goal.draw(show.shown_goal)
@@ -90,7 +90,7 @@ class Page:
             self.draw_scene(show)
 
     def draw_numbers(self, show: Show) -> None:
-        """Draw what changes with every step, but need not be seen with every step."""
+        """Draw what changes with every step, but less often than that."""
         self._run.follow(show)
         self._insight.draw(show)
         self._episodes.follow(show)
@@ -111,7 +111,7 @@ class Page:
         self._error.content = problem(why)
 
     def say_support(self, found: Support | None) -> None:
-        """Say what the data says of the question; None while that is being counted."""
+        """Show what the data says about the question; None while that is being counted."""
         self._insight.say_support(found)
 
     @property
@@ -132,7 +132,7 @@ class Page:
     def _dragged(
         self, grip: Grip, place: tuple[float, float, float], yaw: float, let_go: bool
     ) -> None:
-        """Move the goal with the hand. Of many moves that wait, only the last is done."""
+        """Drag the goal. Of several waiting moves, only the last is done."""
         waiting = self._pending is not None
         self._pending = grip, place, yaw
         if not waiting or let_go:

@@ -1,4 +1,4 @@
-"""What a person does with plans: switch them on, change them, and put in a step of one's own."""
+"""What a person can do with plans: switch them on, change them, and insert a step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from goalsets.play.world import Floats
 
 
 def switch(show: Show, on: bool) -> None:
-    """Ask part by part, or all at once."""
+    """Ask one part after another, or all at once."""
     show.drop_draft()
     show.planning = on
     show.ask()
@@ -27,7 +27,7 @@ def change(show: Show, stage: int, edit: Callable[[Course, Floats], None]) -> No
 
 
 def begin_step(show: Show) -> None:
-    """Let goal and question make a step; they begin as those of the step that is due."""
+    """Begin a new step: goal and question now belong to it, and start as the current step's."""
     show.leave()
     chains = [stage.course.chain() for stage in show.stages if stage.course is not None]
     if not chains:
@@ -40,7 +40,7 @@ def begin_step(show: Show) -> None:
 
 
 def insert_step(show: Show) -> None:
-    """Ask for what was made since `begin_step` before the step that is due."""
+    """Insert the step that `begin_step` began before the current step."""
     if show.draft is None:
         raise GoalsetsError("there is no step to insert: begin one first.")
     goals = show.goals

@@ -1,7 +1,7 @@
-"""Where things are in a state that somebody asks for: for ghosts, and for dragging them.
+"""Compute where things are in a given state: for ghosts, and for dragging them.
 
-One poser serves all sessions of a server, with a world of its own, so that looking at a goal never
-touches an episode.
+One poser serves all sessions of a server. It has its own world, so that posing a goal never changes
+an episode.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Poser:
     """Poses states of a task; safe to call from any thread."""
 
     def __init__(self, task: Task) -> None:
-        """Create a world, and start it so that there is something to pose."""
+        """Create a world, and start it, so that it can be posed."""
         self.task = task
         self.world = World(task)
         self._lock = threading.Lock()
@@ -58,6 +58,6 @@ class Poser:
             return self.world.adapter.draw(frame.observation, goal, query, width)
 
     def follow(self, state: Floats, moved: Collection[str]) -> Floats:
-        """An edited state with what follows from the groups that somebody moved."""
+        """An edited state, with the changes that follow from the groups that were moved."""
         with self._lock:
             return self.world.adapter.follow(state, moved)

@@ -1,7 +1,7 @@
 """The question on the page: one `Query`, changed by chips, by sliders, or as text.
 
-Every way of changing it makes a new query first. What cannot be asked raises an error, and then
-nothing has changed.
+Every change makes a new query first. If that cannot be asked, an error is raised and the question
+stays as it was.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from goalsets.envs.tasks import Task
 from goalsets.evaluate.suites.description import SuiteError, shipped_description
 
 _SPAN = 4.0
-"""A slider goes up to so many times the layout's own tolerance."""
+"""A slider goes up to this many times the layout's tolerance."""
 _STEPS = 80
 _WIDTH = 34
 """Characters of a question that a list has room for."""
 _SHORT = ("task", "all")
-"""Words of the query language that say less than their names here."""
+"""Words of the query language whose names on the page are clearer."""
 
 
 @dataclass(frozen=True)
 class ReadyMade:
-    """A question that somebody may pick instead of making it."""
+    """A question to pick from a list."""
 
     name: str
     text: str
@@ -34,13 +34,13 @@ class ReadyMade:
 
     @property
     def label(self) -> str:
-        """What it asks for, as people would type it; its name if that is too long to read."""
+        """Its query, or its name if the query is too long to read."""
         return self.text if self.text not in _SHORT and len(self.text) <= _WIDTH else self.name
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How a tolerance is set with a slider: in units that people think in."""
+    """The slider of a tolerance, in a physical unit."""
 
     unit: str
     """Such as `cm` or `deg`; empty for observation units."""
@@ -52,16 +52,16 @@ class Question:
     """A query over a layout, and the ways in which a page changes it."""
 
     def __init__(self, layout: StateLayout, text: str) -> None:
-        """Ask something to begin with."""
+        """Begin with a question."""
         self.layout = layout
         self.query = self._askable(Query.parse(text, layout))
 
     def say(self, text: str) -> None:
-        """Ask what a text says."""
+        """Ask the query in a text."""
         self.query = self._askable(Query.parse(text, self.layout))
 
     def switch(self, name: str, on: bool) -> None:
-        """Ask for a group, or no longer."""
+        """Add a group to the question, or remove it."""
         group = self.layout.group(name)
         mask = self.query.mask.copy()
         mask[list(group.indices)] = on
@@ -94,7 +94,7 @@ class Question:
 
 
 def slider_scale(group: Group) -> Scale | None:
-    """How a group's tolerance slides; None where there is nothing to slide."""
+    """The slider of a group's tolerance; None if it has none."""
     if group.metric == "exact" or not group.tolerance:
         return None
     unit = {"m": "cm", "rad": "deg"}.get(group.natural_unit, "")
@@ -132,7 +132,7 @@ def ready_made(task: Task) -> list[ReadyMade]:
 
 
 def _distinct(found: list[ReadyMade], layout: StateLayout) -> list[ReadyMade]:
-    """One of those that ask the same, the one with the better name: the last."""
+    """Of questions that ask the same, keep the last, which has the better name."""
     by_query = {Query.parse(ready.text, layout): ready for ready in found}
     return list(by_query.values())
 

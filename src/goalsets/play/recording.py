@@ -11,7 +11,7 @@ from goalsets.play.goal import Goal
 from goalsets.play.world import Floats, Frame
 
 Chains = Sequence[tuple[int, Chain | None]]
-"""Plans, None where everything was asked at once, and since which step of the episode."""
+"""Plans with the step since which each is followed; None means that all was asked at once."""
 
 _WIDTH = 34
 """Characters of a title that a list has room for."""
@@ -19,7 +19,7 @@ _WIDTH = 34
 
 @dataclass(frozen=True)
 class Cue:
-    """From which step on what was asked."""
+    """A question, and the step from which on it was asked."""
 
     step: int
     goal: Goal
@@ -34,14 +34,14 @@ class Recording:
     task_id: int
     seed: int
     cues: list[Cue] = field(default_factory=list[Cue])
-    """In order; those that were replaced before a step was made are not kept."""
+    """In order; questions that were replaced before a step was made are left out."""
     takes: tuple[tuple[Frame, ...], ...] = ()
-    """The last moments on each stage; the present one last."""
+    """The last moments on each stage, in order."""
     steps: int = 0
     reached: tuple[int | None, ...] = ()
     """When each stage reached the last goal set."""
     chains: tuple[Chains, ...] = ()
-    """The plans of each stage; none where it was asked at once."""
+    """The plans of each stage; empty if all was asked at once."""
 
     def cue(self, step: int, goal: Goal, goals: GoalSet) -> None:
         """Note what is asked from a step on."""
@@ -55,11 +55,11 @@ class Recording:
 
     @property
     def length(self) -> int:
-        """Moments that are kept of the longest take."""
+        """The number of moments in the longest take."""
         return max((len(take) for take in self.takes), default=0)
 
     def cue_at(self, moment: int) -> Cue:
-        """What was asked at a moment of the takes; the first of them may not be step 0."""
+        """The question at a moment of the takes; the first moment may not be step 0."""
         step = self.step_at(moment)
         return [cue for cue in self.cues if cue.step <= step or cue is self.cues[0]][-1]
 
@@ -74,10 +74,10 @@ class Recording:
         return max(self.steps + 1 - self.length, 0) + moment
 
     def title(self) -> str:
-        """Such as `#3 reached at 41: block0_pos`; of a long question, how many parts it has."""
+        """Such as `#3 reached at 41: block0_pos`; a long question is given by its size."""
         query = self.cues[-1].goals.query
         asked = str(query)
-        if "[" in asked:  # coordinates without a name of their own: their groups' say more
+        if "[" in asked:  # the names of groups say more than coordinates
             asked = " & ".join(term.name for term in query.terms)
         ends = [f"reached at {r}" if r is not None else "not reached" for r in self.reached]
         ended = f"#{self.number} {' / '.join(ends)}"
@@ -94,7 +94,7 @@ class Replay:
     curves: dict[tuple[int, Query], Floats] = field(
         default_factory=dict["tuple[int, Query]", Floats]
     )
-    """Predicted distances by stage and query, once somebody looked at them."""
+    """Predicted distances by stage and query, once they were needed."""
 
     @property
     def over(self) -> bool:

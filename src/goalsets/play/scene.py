@@ -1,8 +1,8 @@
 """The scene of MuJoCo's worlds in 3D: the live robot, and the goal as a ghost.
 
-What stands still is sent once for all tabs; what moves belongs to one tab. In the ghost, what the
-question asks for has a colour: amber while it is not so yet, green once it is. What the question
-ignores is nearly gone.
+What does not move is sent once for all tabs; what moves belongs to one tab. Parts of the ghost that
+the question asks for are amber until they hold, and then green. All other parts are almost
+invisible.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import viser
 from numpy.typing import NDArray
 
 from goalsets.core import Query, StateLayout
-from goalsets.play.figures import Figure, Reach, kinematics, new_data
+from goalsets.play.figures import Figure, Reach, kinematics, light, new_data, stand
 from goalsets.play.goal import Goal
 from goalsets.play.handles import Drag, Handle
 from goalsets.play.setup import Setup
-from goalsets.play.shapes import Body, bodies_of
+from goalsets.play.shapes import bodies_of
 from goalsets.play.world import Floats, Frame
 
 _ARM_HANDLE, _MAZE_HANDLE = 0.1, 2.5
@@ -30,15 +30,15 @@ _GRID = (("fine", 0.1, 0.002, (205, 209, 214)), ("coarse", 0.5, 0.005, (180, 186
 _GRID_HALF = 1.5
 _PANE_GAP = 1.15
 _ARM_WIDTH = 0.9
-"""Metres that an arm takes up beside another."""
+"""Metres between two arms side by side."""
 
 
 def camera_of(panes: int) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Before arms: what the camera looks at, where it is, and its field of view."""
+    """The camera in front of arms: its target, its position, and its field of view."""
     if panes == 1:
         look = np.array([0.25, 0.0, 0.24])
         return look, look + np.array([1.35, 0.75, 0.62]), _FOV
-    # From straight ahead, so that no arm stands before another, and between the page's panels.
+    # From straight ahead, so that no arm hides another, and between the page's panels.
     look = np.array([0.25, 0.0, 0.28])
     return look, look + np.array([2.4, 0.0, 0.9]), _FOV
 
@@ -61,7 +61,7 @@ class Stagehand:
 
     @property
     def offsets(self) -> list[NDArray[np.float64]]:
-        """Where each checkpoint's pane begins: side by side, for the camera from left to right."""
+        """The origin of each checkpoint's pane: side by side, from left to right."""
         view = self.setup.task.scene.view
         apart = _PANE_GAP * {"maze": -self.size, "table": _ARM_WIDTH, "free": self.size}[view]
         count = len(self.setup.checkpoints)
@@ -69,7 +69,7 @@ class Stagehand:
 
     @property
     def title_place(self) -> NDArray[np.float64]:
-        """Where a pane's name hangs: above an arm, or over a maze's far wall."""
+        """The place of a pane's title: above an arm, or over a maze's far wall."""
         if self.setup.task.scene.view == "free":
             return self.centre + np.array([0.0, 0.0, self.size / 2])
         if not self._maze:
@@ -81,40 +81,13 @@ class Stagehand:
         return self.setup.task.scene.view == "maze"
 
     def build(self, server: viser.ViserServer) -> None:
-        """Put what stands still into the scene of all tabs, and the camera before it."""
-        server.scene.configure_default_lights(cast_shadow=False)
-        # Without a GPU a browser pays for shadows and reflections with frames.
-        server.scene.configure_environment_map(None)
-        server.scene.add_light_ambient("/still/light", intensity=0.9)
+        """Add to the scene of all tabs what does not move, and place the camera."""
+        light(server.scene)
         for number, offset in enumerate(self.offsets):
-            for body in self.bodies:
-                if not body.moves:
-                    frame = kinematics(self.model)
-                    self._stand(server.scene, body, number, offset, frame)
+            stand(server.scene, self.bodies, self.model, f"/still/{number}", offset)
         if self.setup.task.scene.view == "table":
             _draw_grid(server.scene)
         self._place_camera(server)
-
-    def _stand(
-        self,
-        scene: viser.SceneApi,
-        body: Body,
-        number: int,
-        offset: NDArray[np.float64],
-        at: tuple[NDArray[np.float64], NDArray[np.float64]],
-    ) -> None:
-        for index, mesh in enumerate(body.meshes):
-            scene.add_mesh_simple(
-                f"/still/{number}/{body.index}/{index}",
-                mesh.vertices,
-                mesh.faces,
-                color=mesh.colour,
-                flat_shading=True,
-                cast_shadow=False,
-                receive_shadow=False,
-                position=at[0][body.index] + offset,
-                wxyz=at[1][body.index],
-            )
 
     def _place_camera(self, server: viser.ViserServer) -> None:
         panes = len(self.setup.checkpoints)
@@ -133,7 +106,7 @@ class Stagehand:
         camera.fov = _FOV
 
     def _extent(self) -> tuple[NDArray[np.float64], float]:
-        """The middle of a maze's walls, and how long they are; of others, the model's own."""
+        """The middle and the length of a maze's walls; otherwise those of the model."""
         if self.setup.task.scene.view == "free":
             return np.array(self.model.stat.center), 2 * float(self.model.stat.extent)
         walls = [g for g in range(self.model.ngeom) if self.model.geom(g).name.startswith("block_")]
@@ -150,9 +123,9 @@ class BodyScene:
 
     Args:
         client: The tab.
-        hand: Knows the shapes.
-        pane: Which of the panes.
-        drag: Told what is dragged; only the first pane has handles.
+        hand: Has the shapes.
+        pane: The number of the pane.
+        drag: Called when something is dragged; only the first pane has handles.
     """
 
     def __init__(
@@ -193,13 +166,13 @@ class BodyScene:
         self._paint_buttons(self._live, frame.observation)
 
     def ghost(self, goal: Goal, query: Query, met: frozenset[str], handled: Floats) -> None:
-        """Draw a goal, in the colours of what is asked and of what is so.
+        """Draw a goal; colours show what is asked for, and what holds.
 
         Args:
-            goal: What is drawn.
-            query: What of it is asked for.
+            goal: The goal to draw.
+            query: The part of it that is asked for.
             met: The requirements that hold.
-            handled: `[D]`, the state that handles change: another than the goal's where a step of a
+            handled: `[D]`, the state that handles change. It differs from the goal when a step of a
                 plan is drawn.
         """
         if self._handled is None or not np.array_equal(self._handled, handled):
@@ -238,8 +211,8 @@ class BodyScene:
 def _draw_grid(scene: viser.SceneApi) -> None:
     """Lines on the table, ten centimetres apart, as thin stripes.
 
-    A stripe is two triangles. Viser's own grid computes its lines anew for every pixel, which costs
-    a browser without a GPU a third of its frames.
+    A stripe is two triangles. Viser's own grid computes its lines for every pixel, which costs a
+    browser without a GPU a third of its frames.
     """
     for name, spacing, width, colour in _GRID:
         marks = np.arange(-_GRID_HALF, _GRID_HALF + 1e-6, spacing)

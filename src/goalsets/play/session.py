@@ -1,7 +1,7 @@
-"""A session: one tab, its show, and the one thread that both belong to.
+"""A session: one tab, its show, and the thread that owns both.
 
-What people do in the tab is queued as commands. The thread runs them, lets time pass in between,
-and draws. Whatever goes wrong is said on the page, and the session goes on.
+What people do in the tab is queued as commands. The thread runs them, advances time in between, and
+draws. Errors are shown on the page, and the session goes on.
 """
 
 from __future__ import annotations
@@ -18,38 +18,34 @@ from typing import Any, Protocol
 import viser
 
 from goalsets.core import GoalSet, GoalsetsError
-from goalsets.play.film import Filmer
-from goalsets.play.page import Hand, Page
-from goalsets.play.panels.desk import Complain, Desk
-from goalsets.play.recording import Recording
-from goalsets.play.setup import Setup, Support
-from goalsets.play.show import Show
+from goalsets.play.panels.desk import Complain
+from goalsets.play.setup import Support
 from goalsets.play.words import note, problem
 
 _SCENE_RATE, _NUMBERS_RATE = 30.0, 6.0
-"""Drawings a second: the eye wants the first, and can read the second."""
+"""How often the scene and the numbers are drawn a second."""
 
 log = logging.getLogger(__name__)
 
 
 class Shown(Protocol):
-    """What a session needs of a show."""
+    """A show as a session needs it."""
 
     playing: bool
 
     @property
     def number(self) -> int:
-        """Another one whenever the page must be drawn anew."""
+        """A number that changes whenever the whole page must be drawn again."""
         ...
 
     @property
     def goals(self) -> GoalSet:
-        """What is asked."""
+        """The question with its goal."""
         ...
 
     @property
     def wait(self) -> float | None:
-        """Seconds until something is due; None while time stands."""
+        """Seconds until something is due; None while paused."""
         ...
 
     def advance(self) -> None:
@@ -57,23 +53,23 @@ class Shown(Protocol):
         ...
 
     def pause(self) -> None:
-        """Let time stand."""
+        """Stop time."""
         ...
 
     def close(self) -> None:
-        """Free what it holds."""
+        """Free its resources."""
         ...
 
 
 class Drawn(Protocol):
-    """What a session needs of a page; it is given its own show."""
+    """A page as a session needs it; each page draws its own kind of show."""
 
     def draw(self, show: Any) -> None:  # noqa: ANN401 - the page's own
-        """Draw everything anew."""
+        """Draw everything again."""
         ...
 
     def draw_numbers(self, show: Any) -> None:  # noqa: ANN401 - as above
-        """Draw what need not be seen with every step."""
+        """Draw what need not be drawn at every step."""
         ...
 
     def draw_scene(self, show: Any) -> None:  # noqa: ANN401 - as above
@@ -85,13 +81,13 @@ class Drawn(Protocol):
         ...
 
     def say_support(self, found: Support | None) -> None:
-        """Say what the data says; None while that is being counted."""
+        """Show what the data says; None while that is being counted."""
         ...
 
 
 @dataclass(frozen=True)
 class _Order:
-    """A command, who is told why it was refused, and whether the page is drawn anew after it."""
+    """A command, where to report a refusal, and whether to draw the page again afterwards."""
 
     command: Callable[[Any], None]
     complain: Complain | None
@@ -99,7 +95,7 @@ class _Order:
 
 
 class TabSession:
-    """Serves one tab until it is closed. A subclass says what is shown in it.
+    """Serves one tab until it is closed. A subclass decides what it shows.
 
     Args:
         client: The tab.
@@ -107,7 +103,7 @@ class TabSession:
     """
 
     waiting = "Building the page…"
-    """What a tab says until there is something to see."""
+    """The text of a tab until there is something to see."""
 
     def __init__(self, client: viser.ClientHandle, counting: ThreadPoolExecutor) -> None:
         """Start the thread."""
@@ -123,7 +119,7 @@ class TabSession:
         self._thread.start()
 
     def open_show(self) -> Shown:
-        """Make what is shown; it may take its time."""
+        """Make the show; this may take seconds."""
         raise NotImplementedError
 
     def open_page(self, show: Any) -> Drawn:  # noqa: ANN401 - what `open_show` made
@@ -131,15 +127,15 @@ class TabSession:
         raise NotImplementedError
 
     def support(self, goals: GoalSet) -> Support:
-        """What the data says of a question."""
+        """What the data says about a question."""
         raise NotImplementedError
 
     def do(self, command: Callable[[Any], None], complain: Complain | None = None) -> None:
-        """Queue a command; `complain` is told why it was refused, if it was."""
+        """Queue a command; `complain` is called with the reason if it is refused."""
         self._commands.put(_Order(command, complain, draw=True))
 
     def _tell(self, news: Callable[[], None]) -> None:
-        """Queue what comes from other threads: it writes its own place on the page, no more."""
+        """Queue news of other threads, which change only their own place on the page."""
         self._commands.put(_Order(lambda _: news(), None, draw=False))
 
     def close(self) -> None:
@@ -155,16 +151,16 @@ class TabSession:
         waiting = self._client.gui.add_html(note(self.waiting))
         try:
             show = self.open_show()
-        except Exception as error:  # whatever a simulator can do wrong
+        except Exception as error:  # a simulator may fail in any way
             log.exception("a session could not start")
-            waiting.content = problem(_words(error))
+            waiting.content = problem(words_of(error))
             return
         try:
             waiting.remove()
             self._page = page = self.open_page(show)
             self._count(show)
             self._loop(show, page)
-        except Exception:  # a tab that closes while it is drawn is no error of ours
+        except Exception:  # a tab may close while it is drawn; that is no error
             if not self._closed.is_set():
                 log.exception("a session ended by an error")
         finally:
@@ -178,7 +174,7 @@ class TabSession:
             except queue.Empty:
                 number, was_playing = show.number, show.playing
                 if not self._carry_out(show, page, _Order(_advance, None, draw=False)):
-                    continue  # the page says why, and drawing it anew would wipe that out
+                    continue  # the page shows the reason, and drawing it again would erase it
                 now = time.perf_counter()
                 if (was_playing and not show.playing) or show.number != number:
                     self._draw_all(show, page)
@@ -199,12 +195,12 @@ class TabSession:
             why = str(error)
         except Exception as error:  # a policy or a simulator may fail in any way
             log.exception("a command failed")
-            why = _words(error)
+            why = words_of(error)
         else:
             if order.draw:
                 self._draw_all(show, page)
             return True
-        if order.complain is None:  # not refused but broken: let time stand
+        if order.complain is None:  # not refused but broken: stop time
             show.pause()
         self._draw_all(show, page)
         (order.complain or page.complain)(why)
@@ -215,14 +211,14 @@ class TabSession:
         self._count(show)
 
     def _count(self, show: Shown) -> None:
-        """Have the states counted that answer the question, if it is another."""
+        """If the question is new, count the states that answer it."""
         goals = show.goals
         if self._goals is not None and _same(self._goals, goals):
             return
         self._goals = goals
         self._page.say_support(None)
         if self._counted is not None:
-            self._counted.cancel()  # nobody asks that any more
+            self._counted.cancel()  # the question has changed
         self._counted = self._counting.submit(self._count_now, goals)
 
     def _count_now(self, goals: GoalSet) -> None:
@@ -235,65 +231,6 @@ class TabSession:
             self._page.say_support(found)
 
 
-class SimulatorSession(TabSession):
-    """A tab in which policies act in worlds of its own.
-
-    Args:
-        client: The tab.
-        counting: Counts states in the data, for all sessions.
-        setup: What is played.
-        hand: Builds scenes.
-        filmer: Makes films, for all sessions.
-    """
-
-    waiting = "Building the world…"
-
-    def __init__(
-        self,
-        client: viser.ClientHandle,
-        counting: ThreadPoolExecutor,
-        setup: Setup,
-        hand: Hand,
-        filmer: Filmer,
-    ) -> None:
-        """Start the thread."""
-        self._setup, self._hand, self._filmer = setup, hand, filmer
-        super().__init__(client, counting)
-
-    def open_show(self) -> Show:
-        """Build the worlds."""
-        return Show(self._setup)
-
-    def open_page(self, show: Show) -> Page:
-        """Make the page, with its scenes."""
-        desk = Desk(self._client, self._setup, self.do)
-        self._play = Page(desk, self._hand, show, self._order_film)
-        return self._play
-
-    def support(self, goals: GoalSet) -> Support:
-        """What the data says of a question."""
-        return self._setup.support(goals)
-
-    def _order_film(self, recording: Recording) -> None:
-        future = self._filmer.order(recording)
-        self._play.episodes.say(f"Filming episode #{recording.number}; that takes some seconds…")
-
-        def send(done: Future[tuple[str, bytes]]) -> None:
-            if not self._closed.is_set() and not done.cancelled():
-                self._tell(lambda: self._send_film(done))
-
-        future.add_done_callback(send)
-
-    def _send_film(self, done: Future[tuple[str, bytes]]) -> None:
-        error = done.exception()
-        if error is not None:
-            self._play.episodes.say(_words(error), wrong=True)
-            return
-        name, content = done.result()
-        self._client.send_file_download(name, content, save_immediately=True)
-        self._play.episodes.say(f"{name} is in your downloads.")
-
-
 def _advance(show: Shown) -> None:
     show.advance()
 
@@ -302,5 +239,6 @@ def _same(one: GoalSet, other: GoalSet) -> bool:
     return one.query == other.query and bool((one.reference == other.reference).all())
 
 
-def _words(error: BaseException) -> str:
+def words_of(error: BaseException) -> str:
+    """The message of an error; the type, too, unless it is one of ours."""
     return str(error) if isinstance(error, GoalsetsError) else f"{type(error).__name__}: {error}"

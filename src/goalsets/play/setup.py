@@ -1,7 +1,7 @@
-"""What all sessions of a playground share: the task, the checkpoints, goals to take, the data.
+"""What all sessions of a playground share: the task, the checkpoints, goals and the data.
 
-Nothing here changes while the server runs: policies keep no state between calls, and the poser
-locks.
+Nothing here changes while the server runs: policies keep no state between calls, and the poser has
+a lock.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from goalsets.runs.run import Run
 MAX_CHECKPOINTS = 2
 _DIGEST = re.compile(r"-[0-9a-f]{8}(?=-s\d+$)")
 _BANK_ROWS = 2_000
-"""Held-out states to choose from: more than anybody pages through."""
+"""Held-out states to choose from, at most."""
 
 
 @dataclass(frozen=True)
@@ -43,21 +43,21 @@ class Checkpoint:
     config: TrainConfig
     step: int
     planner: Planner | None = None
-    """Makes chains of questions; None where the run has none."""
+    """Makes chains of questions; None if the run has no planner."""
 
     @property
     def unit(self) -> str | None:
-        """What its distance counts; None if it predicts none."""
+        """The unit of its distance; None if it predicts none."""
         return self.policy.distance_unit
 
     def __str__(self) -> str:
-        """Speak of it, with how it was trained."""
+        """Its name, with how it was trained."""
         return f"{self.name}: {self.config.learner} {self.config.scheme}, step {self.step:,}"
 
 
 @dataclass(frozen=True)
 class Support:
-    """What the data says of a question, in words."""
+    """What the data says about a question, in words."""
 
     text: str
     warnings: tuple[str, ...]
@@ -74,13 +74,13 @@ class Setup:
     store: Store | None
 
     def support(self, goals: GoalSet) -> Support:
-        """How much of the data answers a question, and what to know before trusting an answer."""
+        """How much of the data answers a question, with warnings."""
         seen = None
         if self.store is None:
             inside = int(np.sum(goals.contains(self.shelf.bank))) if len(self.shelf.bank) else 0
             text = (
-                f"{inside} of the {len(self.shelf.bank):,} held-out states here answer it; the "
-                "training data is not on this machine."
+                f"{inside} of the {len(self.shelf.bank):,} held-out states on this machine answer "
+                "it; the training data is not here."
             )
         else:
             seen = support(goals, self.store.train)
@@ -101,8 +101,7 @@ def open_setup(
     Args:
         runs: Run directories, or names of models that come with goalsets.
         step: A step whose weights were kept; the latest checkpoint unless given.
-        data: The store that tells whether the data supports a question; by default the task's own
-            if it is here.
+        data: The store to check questions against; by default the task's own, if it exists.
     """
     if not 1 <= len(runs) <= MAX_CHECKPOINTS:
         raise GoalsetsError(f"expected one run, or two to compare, got {len(runs)}.")
@@ -128,18 +127,18 @@ def _check_comparable(runs: Sequence[Run]) -> None:
         ours, theirs = TASKS[first.config.task], run.config.task
         if theirs not in TASKS or TASKS[theirs].env_id != ours.env_id:
             raise GoalsetsError(
-                f"two runs are compared on one task, but {first.path.name} is of "
-                f"{first.config.task} and {run.path.name} of {theirs}."
+                f"two runs must be of one task, but {first.path.name} is of {first.config.task} "
+                f"and {run.path.name} of {theirs}."
             )
         if run.frame.layout != first.frame.layout:
             raise GoalsetsError(
-                f"two runs are compared under one layout, but that of {run.path.name} is another "
-                f"than that of {first.path.name}."
+                f"two runs must have one layout, but those of {run.path.name} and "
+                f"{first.path.name} differ."
             )
 
 
 def checkpoint_names(runs: Sequence[Run]) -> list[str]:
-    """By directory, without the digits by which a sweep tells its runs apart, if that is enough."""
+    """Names of runs: their directories, without a sweep's digest if the names stay different."""
     names = [run.path.name for run in runs]
     for candidates in ([_DIGEST.sub("", name) for name in names], names):
         if len(set(candidates)) == len(candidates):
@@ -155,7 +154,7 @@ def _bank(runs: Sequence[Run], store: Store | None) -> tuple[np.ndarray, str]:
             return shipped, "held-out states that come with the model"
     dim = runs[0].frame.layout.dim
     if store is None or store.validation.num_states == 0:
-        return np.zeros((0, dim), dtype=np.float32), "no held-out states are here"
+        return np.zeros((0, dim), dtype=np.float32), "there are no held-out states"
     states = store.validation.observations
     rows = np.linspace(0, len(states) - 1, min(_BANK_ROWS, len(states))).astype(int)
     chosen = np.asarray(states[rows], dtype=np.float32)

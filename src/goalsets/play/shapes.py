@@ -1,7 +1,7 @@
-"""The shapes of a MuJoCo model for a page: few triangles, one colour each, and what they stand for.
+"""The shapes of a MuJoCo model for a page: meshes with few triangles and one colour each.
 
-mjviser turns geoms into meshes. A robot's visual meshes have hundreds of thousands of triangles,
-made for pictures; a page that shows two robots, one of them a ghost, is sent far fewer.
+mjviser turns geoms into meshes. A robot's visual meshes have hundreds of thousands of triangles.
+The page shows every robot twice, once as a ghost, so the meshes are thinned first.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from goalsets.envs.task import Shows
 Colour = tuple[int, int, int]
 
 _VISIBLE = 3
-"""Geoms of higher groups are for collisions, not for the eye."""
+"""Geoms of higher groups are for collisions, and are not drawn."""
 _CELL, _GHOST_CELL = 0.006, 0.018
-"""Metres: vertices of large meshes that are nearer than this become one."""
+"""Vertices of large meshes that are closer than this, in metres, are merged."""
 _LARGE = 500
-"""Vertices from which on a mesh is thinned."""
+"""Meshes with at least this many vertices are thinned."""
 _UNSET = (0.5, 0.5, 0.5, 1.0)
 _FLOOR: Colour = (226, 229, 233)
 _WALL: Colour = (176, 158, 130)
@@ -39,7 +39,7 @@ class Mesh:
     faces: NDArray[np.int64]
     colour: Colour
     button: int | None = None
-    """Which button's colour it takes; that follows from the state."""
+    """The button whose colour it shows; the colour depends on the state."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,15 @@ class Body:
     moves: bool
     meshes: tuple[Mesh, ...]
     groups: frozenset[str]
-    """The groups of the layout that it shows; empty for what no state speaks of."""
+    """The groups of the layout that it shows; empty if none."""
 
     @property
     def small(self) -> bool:
-        """Whether it is an object rather than a link: its ghost may hide inside it."""
+        """Whether it is a small object and not a link: it could hide its ghost."""
         return len(self.meshes) == 1 or any(mesh.button is not None for mesh in self.meshes)
 
     def ghost(self) -> Mesh:
-        """All of it as one mesh, coarser: it is seen through."""
+        """The whole body as one coarse mesh, for a transparent ghost."""
         counts = np.cumsum([0, *(len(mesh.vertices) for mesh in self.meshes)])
         vertices = np.concatenate([mesh.vertices for mesh in self.meshes])
         faces = np.concatenate(
@@ -71,11 +71,11 @@ class Body:
 
 
 def bodies_of(model: Any, layout: StateLayout, shows: Shows = ()) -> list[Body]:  # noqa: ANN401
-    """All bodies of a model that can be seen, but for the marks of the environment's own goal.
+    """All visible bodies of a model, except the marks of the environment's own goal.
 
     Args:
-        model: MuJoCo's.
-        layout: Of the states.
+        model: MuJoCo's model.
+        layout: The layout of the states.
         shows: Which groups a body shows: see `goalsets.envs.task.Scene`.
     """
     from mjviser.conversions import is_fixed_body
@@ -110,7 +110,7 @@ def _groups_of(
     layout: StateLayout,
     shows: Shows,
 ) -> list[frozenset[str]]:
-    if not shows:  # nobody said: whatever is asked for may be anywhere
+    if not shows:  # not declared: any body may show any group
         return [frozenset(layout.by_name)] * len(names)
     found: list[frozenset[str]] = []
     for index, name in enumerate(names):  # parents come before their children
@@ -150,7 +150,7 @@ def _meshes(model: Any, geoms: list[int]) -> list[Mesh]:  # noqa: ANN401 - as ab
 def thinned(
     vertices: NDArray[np.float32], faces: NDArray[np.int64], cell: float
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Join vertices that share a cell of a grid, and drop the triangles that this closes."""
+    """Merge vertices that share a cell of a grid, and drop triangles that collapse."""
     cells = np.floor(vertices / cell).astype(np.int64)
     _, owner, count = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
     owner = owner.reshape(-1)
@@ -167,7 +167,7 @@ def thinned(
 
 
 def _colour(model: Any, geom: int) -> Colour:  # noqa: ANN401 - as above
-    """As MuJoCo chooses it: the geom's own if it was set, else its material's; plain grounds."""
+    """The colour by MuJoCo's rule: the geom's own if set, else its material's; plain grounds."""
     if model.geom_type[geom] == _PLANE:
         return _FLOOR
     geom = _own_colour(model, geom)
@@ -182,9 +182,9 @@ def _colour(model: Any, geom: int) -> Colour:  # noqa: ANN401 - as above
 
 
 def _own_colour(model: Any, geom: int) -> int:  # noqa: ANN401 - as above
-    """The geom that has a geom's own colour: the mark of its goal, if there is one.
+    """The geom with the true colour of a geom: the mark of its goal, if there is one.
 
-    Environments of OGBench paint an object paler while it is where they want it.
+    OGBench's environments paint an object paler while it is at its goal.
     """
     mark = f"target_{model.geom(geom).name}"
     return next((g for g in range(model.ngeom) if model.geom(g).name == mark), geom)

@@ -1,6 +1,6 @@
-"""A show: everything that one tab of the playground is about, without the tab.
+"""A show: the model behind one tab of the playground.
 
-One goal and one question for all stages, a clock, the episode that runs and those before it. All
+It has one goal and one question for all stages, a clock, the current episode and earlier ones. All
 of it belongs to one thread.
 """
 
@@ -26,29 +26,29 @@ from goalsets.play.world import Floats, World
 MAX_RECORDINGS = 12
 SPEEDS: dict[str, float] = {"¼×": 0.25, "½×": 0.5, "1×": 1.0, "2×": 2.0, "4×": 4.0, "max": math.inf}
 _SLICE = 1 / 30
-"""Seconds of stepping at full speed between two looks at the page."""
+"""Seconds of stepping at full speed between two updates of the page."""
 _LAG = 0.25
-"""Seconds by which the clock may be late; what is later than that is let go."""
+"""Seconds by which the clock may be late; later than that, it skips."""
 
 Ending = Literal["reached", "time is up"]
 
 
 @dataclass(frozen=True)
 class Ghost:
-    """What the ghost of a pane shows."""
+    """The ghost of a pane."""
 
     goal: Goal
     query: Query
-    """What of it is asked for."""
+    """The part of the goal that is asked for."""
     met: frozenset[str]
     """The names of the requirements that hold."""
 
 
 class Show:
-    """Runs episodes as it is told.
+    """Runs episodes on command.
 
     Args:
-        setup: What is shared with other shows.
+        setup: What all shows share.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -63,17 +63,17 @@ class Show:
         self.stop_when_reached = True
         self.endless = False
         self.planning = False
-        """Whether stages that have a planner are asked part by part."""
+        """Whether stages with a planner are asked one part after another."""
         self.draft: tuple[Goal, Query] | None = None
-        """While a person makes a step for the plan of goal and question: those of the plan."""
+        """While a person makes a new step: the goal and the question of the plan."""
         self.filter = ""
         """A condition on the held-out states that `another_goal` draws from."""
         self.speed = 1.0
         self.ending: Ending | None = None
-        """Why it stopped by itself."""
+        """Why the episode ended by itself."""
         self.recordings: deque[Recording] = deque(maxlen=MAX_RECORDINGS)
         self.replay: Replay | None = None
-        """What is shown in place of the live episode."""
+        """The recording that is shown instead of the live episode."""
         self._running = Recording(0, self.task_id, self.seed)
         self._rng = np.random.default_rng(0)
         self._due = 0.0
@@ -107,9 +107,9 @@ class Show:
         self.ask()
 
     def ask(self) -> None:
-        """Put the present goal and question to all stages, also in the middle of an episode.
+        """Ask all stages the current goal and question, also in the middle of an episode.
 
-        Those of a draft are not put to anybody yet.
+        While a draft is being made, nothing is asked.
         """
         self.leave()
         if self.draft is not None:
@@ -126,18 +126,18 @@ class Show:
         self.ask()
 
     def drop_draft(self) -> None:
-        """Go back to the goal and the question of the plan, and to what is live."""
+        """Go back to the goal and the question of the plan, and to the live episode."""
         self.leave()
         if self.draft is not None:
             (self.goal, self.question.query), self.draft = self.draft, None
 
     def another_goal(self) -> None:
-        """Take a held-out state at random, of those that the filter lets through."""
+        """Take a random held-out state that satisfies the filter."""
         rows = self.setup.shelf.rows(self.filter)
         self.set_goal(self.setup.shelf.held_out(int(self._rng.choice(rows))))
 
     def play(self) -> None:
-        """Let time pass; after an ending, from the start or on beyond the horizon."""
+        """Start time; after an ending, start again or go on beyond the horizon."""
         if self.replay is not None:
             self.replay.moment = 0 if self.replay.over else self.replay.moment
         elif self.ending == "reached":
@@ -147,11 +147,11 @@ class Show:
         self._due = time.perf_counter()
 
     def pause(self) -> None:
-        """Let time stand."""
+        """Stop time."""
         self.playing = False
 
     def step(self) -> None:
-        """Do one step on every stage that is not done; of a replay, show the next moment."""
+        """Do one step on every stage that is not done; in a replay, show the next moment."""
         if self.replay is not None:
             self.replay.moment = min(self.replay.moment + 1, self.replay.recording.length - 1)
             self.playing = self.playing and not self.replay.over
@@ -170,7 +170,7 @@ class Show:
 
     @property
     def wait(self) -> float | None:
-        """Seconds until the next step is due; None while time stands."""
+        """Seconds until the next step is due; None while paused."""
         if not self.playing:
             return None
         return max(0.0, self._due - time.perf_counter())
@@ -190,32 +190,32 @@ class Show:
             self._due = max(self._due + interval, now - _LAG)
 
     def snapshot(self) -> list[Recording]:
-        """All recordings, the one that runs last, as they are now."""
+        """All recordings as they are now; the current one is the last."""
         running = self._running
         self._fill(running)
         return [*self.recordings, *([running] if running.steps else [])]
 
     def watch(self, recording: Recording) -> None:
-        """Show a recording from its start, in place of what is live."""
+        """Show a recording from its start, instead of the live episode."""
         self.replay = Replay(recording)
         self.playing = True
         self._due = time.perf_counter()
 
     def leave(self) -> None:
-        """Go back from a recording to what is live."""
+        """Go back from a recording to the live episode."""
         if self.replay is not None:
             self.replay = None
             self.playing = False
 
     @property
     def shown_goal(self) -> Goal:
-        """The goal of what is shown: that of a replay was another, perhaps."""
+        """The goal of what is shown; a replay may have had another goal."""
         if self.replay is None:
             return self.goal
         return self.replay.recording.cue_at(self.replay.moment).goal
 
     def views(self) -> list[View]:
-        """What there is to see now on each stage, live or replayed."""
+        """The view of each stage, live or replayed."""
         if self.replay is None:
             return [stage.view() for stage in self.stages]
         recording, moment = self.replay.recording, self.replay.moment
@@ -232,7 +232,7 @@ class Show:
         return found
 
     def ghost(self, view: View) -> Ghost:
-        """What is drawn of the goal: a draft, the step of a plan that is due, or all of it."""
+        """The ghost of a view: a draft, the current step of a plan, or the whole goal."""
         goal, goals = self.shown_goal, view.goals
         if self.replay is None and self.draft is not None:
             goals = self.goals

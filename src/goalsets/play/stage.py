@@ -1,4 +1,4 @@
-"""A stage: one checkpoint in one world, with the question it was last asked."""
+"""A stage: one checkpoint in one world, with its current question."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from goalsets.play.setup import Checkpoint
 from goalsets.play.world import Floats, Frame, World
 
 MAX_FRAMES = 2_000
-"""Moments of an episode that are kept: an endless one must not grow."""
+"""Moments of an episode to keep, so that an endless one does not fill memory."""
 
 
 @dataclass(frozen=True)
 class View:
-    """One moment on one stage, and how the question stands in it."""
+    """One moment on one stage, and the status of the question."""
 
     name: str
-    """Of the checkpoint."""
+    """The name of the checkpoint."""
     frame: Frame
     step: int
     goals: GoalSet
@@ -32,19 +32,19 @@ class View:
     reached_at: int | None
     """The first step in the goal set since it was asked for."""
     chain: Chain | None = None
-    """The plan that is followed; None where the question is asked at once."""
+    """The current plan; None if the question is asked at once."""
 
     def violations(self) -> tuple[Violation, ...]:
-        """How each requirement stands."""
+        """The distance and the tolerance of each requirement."""
         return self.goals.violations(self.frame.observation)
 
 
 class Stage:
-    """Acts, judges and remembers.
+    """Acts, judges success, and records.
 
     Args:
-        checkpoint: Who acts.
-        world: Where; started by `start`.
+        checkpoint: The checkpoint that acts.
+        world: The world; `start` starts it.
     """
 
     def __init__(self, checkpoint: Checkpoint, world: World) -> None:
@@ -59,15 +59,15 @@ class Stage:
         self.reached_at: int | None = None
         """The first step in the goal set since it was asked for; latched."""
         self.course: Course | None = None
-        """The way along a plan; None where the question is asked at once."""
+        """The progress along a plan; None if the question is asked at once."""
         self.chains: deque[tuple[int, Chain | None]] = deque(maxlen=MAX_FRAMES)
-        """The plans of the episode, None where it was asked at once, and since which step."""
+        """The plans of the episode with their first steps; None if all was asked at once."""
         self._curves: dict[Query, deque[float]] = {}
         self._rng = np.random.default_rng(0)
         self._memory = checkpoint.policy.reset()
 
     def start(self, task_id: int, seed: int) -> None:
-        """Start an episode; the question stays. A world that cannot start is built anew."""
+        """Start an episode with the same question. A world that cannot start is built again."""
         try:
             self.world.start(task_id, seed)
         except Exception:  # a simulator may break in any way, and must not stay broken
@@ -82,11 +82,11 @@ class Stage:
         self._forget()
 
     def ask(self, goals: GoalSet, plan: bool = False) -> None:
-        """Ask something else; what was reached before does not count for it.
+        """Ask a new question; earlier successes do not count for it.
 
         Args:
-            goals: What is asked.
-            plan: Whether by a plan, if there is a planner.
+            goals: The question.
+            plan: Whether to follow a plan, if there is a planner.
         """
         self.goals, self.course = goals, None
         self._forget()
@@ -98,7 +98,7 @@ class Stage:
             self.chains.append((self.steps, None))
 
     def step(self) -> None:
-        """Let the policy act once, and judge what came of it."""
+        """Let the policy act once, and judge the new state."""
         assert self.goals is not None
         self.world.step(self._act(self.goals))
         self.steps += 1
@@ -120,11 +120,11 @@ class Stage:
         return action
 
     def push(self, rng: np.random.Generator) -> None:
-        """Disturb the world; that is part of the episode."""
+        """Disturb the world, as part of the episode."""
         self.world.push(rng)
 
     def view(self) -> View:
-        """What there is to see now."""
+        """The current moment."""
         assert self.goals is not None
         return View(
             self.checkpoint.name,
@@ -145,7 +145,7 @@ class Stage:
         return np.array(self._curves[query])
 
     def keep_curves(self, queries: set[Query]) -> None:
-        """Stop predicting for queries that nobody looks at any more."""
+        """Forget the curves of all other queries."""
         self._curves = {q: curve for q, curve in self._curves.items() if q in queries}
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What the page says, as HTML. All that comes from people or files is escaped."""
+"""The texts of the page, as HTML. All input from people or files is escaped."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from goalsets.play.setup import Setup, Support
 from goalsets.play.stage import View
 
 _GREEN, _AMBER, _RED, _GREY = "#166534", "#92400e", "#991b1b", "#4b5563"
-"""Dark enough to be read on white and on the pale grounds below."""
+"""Dark enough to be read on white and on the pale backgrounds below."""
 _NUMBERED = re.compile(r" of (the )?(cube|block|button)( \d+)?$")
-"""The group's name says of which: `block0_pos` is the position, and needs no "of cube 0"."""
+"""A group's name already says which object: `block0_pos` needs no "of cube 0"."""
 _ROWS = 9
 """Requirements that a table has room for."""
 _BOX = "margin:0 .75em .5em;padding:.5em .7em;border-radius:6px;font-size:.85em;line-height:1.35"
@@ -26,7 +26,7 @@ _TABLE = "width:100%;border-collapse:collapse;font-size:.8em;font-variant-numeri
 
 
 def heading(setup: Setup) -> str:
-    """Who plays, and what to do."""
+    """The checkpoints, and what to do."""
     names = " against ".join(escape(str(c)) for c in setup.checkpoints)
     return _plain(
         f"<h1 class='goalsets-heading'>{escape(setup.task.name)}</h1>"
@@ -35,7 +35,7 @@ def heading(setup: Setup) -> str:
 
 
 def meaning(group: Group) -> str:
-    """What a group is, in a few words that do not say its name again under another one."""
+    """A short description of a group that does not repeat its name."""
     return _NUMBERED.sub("", group.description.removesuffix(" (cos, sin)").rstrip("."))
 
 
@@ -50,12 +50,12 @@ def note(text: str) -> str:
 
 
 def problem(text: str) -> str:
-    """Something that went wrong or cannot be; empty text gives nothing to see."""
+    """An error message; nothing if the text is empty."""
     if not text:
         return ""
     first, *others = text.rstrip().split("\n")
     shown = escape(first)
-    if others:  # the parser points at a column: that needs a font in which columns are
+    if others:  # the parser points at a column, which needs a monospaced font
         shown += (
             f"<pre style='margin:.3em 0 0;overflow-x:auto'>{escape(chr(10).join(others))}</pre>"
         )
@@ -86,7 +86,7 @@ def _one_light(view: View, named: bool, ending: str | None, playing: bool) -> st
 
 
 def violations(views: Sequence[View], layout: StateLayout) -> str:
-    """For each requirement how far it is from true; green where it is true."""
+    """For each requirement, its distance from satisfied; green if it holds."""
     names = [f"<th>{escape(v.name)}</th>" for v in views]
     head = (
         "<th>asked for</th>"
@@ -94,7 +94,7 @@ def violations(views: Sequence[View], layout: StateLayout) -> str:
         + "<th>within</th>"
     )
     found = list(zip(*(view.violations() for view in views), strict=True))
-    # What is not so yet goes first where there is no room for all.
+    # If there is no room for all, requirements that do not hold come first.
     order = sorted(found, key=lambda terms: all(bool(t.satisfied) for t in terms))
     shown = found if len(found) <= _ROWS else order[:_ROWS]
     rows = [_violation_row(terms, layout) for terms in shown]
@@ -119,7 +119,7 @@ def _violation_row(terms: Sequence[Violation], layout: StateLayout) -> str:
 
 
 def sources(goal: Goal) -> str:
-    """Every number of the goal, and where it comes from."""
+    """Every number of the goal, and its source."""
     rows: list[str] = []
     for group in goal.layout.groups:
         values = goal.state[list(group.indices)]
@@ -141,7 +141,7 @@ def sources(goal: Goal) -> str:
 
 
 def support(found: Support | None) -> str:
-    """What the data says of the question."""
+    """What the data says about the question."""
     if found is None:
         return note("Counting the states in the data that answer this question…")
     warnings = "".join(
@@ -155,7 +155,7 @@ _MARKS = {"done": ("✓", _GREEN), "due": ("▶", _AMBER), "to come": ("○", _G
 
 
 def plans(views: Sequence[View]) -> str:
-    """The plans: which steps are done, which is due and which are to come."""
+    """The plans: steps that are done, the current step, and those to come."""
     told = "".join(_one_plan(view, len(views) > 1) for view in views)
     return _plain(told)
 

@@ -1,6 +1,6 @@
-"""A world: one environment as the playground needs it, whatever simulates it.
+"""A world: one environment as the playground needs it, with any simulator.
 
-MuJoCo's environments are drawn from the positions of their joints, others from what is observed.
+MuJoCo's environments are drawn from the positions of their joints, others from their observations.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from goalsets.envs.tasks import Task
 Floats = NDArray[np.float32]
 
 _STEP_SECONDS = 0.05
-"""How long a step is shown where a world has no time of its own."""
+"""Seconds of a step in a world without a clock."""
 
 
 class Frame(NamedTuple):
@@ -29,14 +29,14 @@ class Frame(NamedTuple):
 
 
 class WorldError(GoalsetsError):
-    """A world that broke, or cannot do what was asked; the message says which."""
+    """A world broke, or cannot do what was asked; the message says which."""
 
 
 class World:
-    """One environment that is started, stepped, pushed and looked at.
+    """One environment, to start, step, push and observe.
 
     Args:
-        task: Of which world.
+        task: The task.
         render: Whether it will be drawn.
     """
 
@@ -47,7 +47,7 @@ class World:
 
     @property
     def observation(self) -> Floats:
-        """What was observed last, `[D]`."""
+        """The last observation, `[D]`."""
         return self.adapter.observation
 
     @property
@@ -65,7 +65,7 @@ class World:
         return self.adapter.start(task_id, seed).goal
 
     def step(self, action: NDArray[np.floating]) -> None:
-        """Do one step. Its wish to end an episode does not count: the playground judges."""
+        """Do one step. The environment's termination is ignored: the playground decides."""
         if not np.isfinite(action).all():
             raise WorldError("the policy answered with numbers that are not finite.")
         before = self.observation
@@ -81,7 +81,7 @@ class World:
 
     @property
     def pushes(self) -> str | None:
-        """What `push` pushes, in a word; None where nothing can be pushed."""
+        """What `push` pushes, in a word; None if nothing can be pushed."""
         return self.adapter.pushes
 
     def push(self, rng: np.random.Generator) -> None:
@@ -89,5 +89,5 @@ class World:
         self.adapter.push(rng)
 
     def close(self) -> None:
-        """Free what the environment holds."""
+        """Free the environment's resources."""
         self.adapter.close()

@@ -1,1 +1,1 @@
-"""Hindsight relabeling: which state becomes the goal, and which of its variables matter."""
+"""Hindsight relabeling: chooses which state becomes the goal and which of its variables matter."""

@@ -1,16 +1,16 @@
-"""Certified arrivals: since when the data has been at a goal.
+"""Arrivals: the row at which the data entered a goal set and stayed in it.
 
-A state of the data certifies its goal set from the moment since when the set has held, not from
-the moment that was drawn as the reference: a block that lies there at row 90 may have lain there
-since row 40. Whoever was asked for it at row 20 arrived after 20 steps; and at row 50 the question
-was answered already, and nothing that happened after it was an answer.
+The reference of a goal is a state of the data, but the data may have entered its goal set earlier.
+For example, a block that lies at its goal at row 90 may have been there since row 40. Then a
+transition at row 20 reaches the goal after 20 steps. A transition at row 50 is already at the goal,
+so its action is not a step towards it.
 
-What the moment is depends on the query, and there are more queries than could be tabulated. But a
-query is a conjunction of *units* (`goalsets.relabel.units`), so its arrival is the latest of
-theirs: one small number for each row and unit says for how long it has held
-(`goalsets.relabel.held`), and the arrival is the goal's row less the smallest of the query's
-numbers. There are two such tables, of groups and of single coordinates. Each is computed when a
-query first needs it, and kept beside the store (`goalsets.relabel.kept`).
+The arrival depends on the query, and there are too many queries for a table. But a query is a
+conjunction of *units* (`goalsets.relabel.units`), so its arrival is the latest arrival of its
+units. A table holds for each row and unit the number of steps for which the unit has held
+(`goalsets.relabel.held`). The arrival is the goal's row minus the smallest of these numbers over
+the query's units. There are two such tables: for groups and for single coordinates. Each is
+computed when a query first needs it, and stored beside the data (`goalsets.relabel.kept`).
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from goalsets.relabel.units import Flags, Floats, Rule
 from goalsets.workers import silence
 
 _LONG = 3_000_000
-"""Numbers of a table whose computation takes more than a moment."""
+"""The computation of a table with more numbers than this is announced, because it takes time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Arrivals:
-    """Knows for every row of some data since when its goal sets have held."""
+    """Finds for every row of some data since when its goal sets have held."""
 
     rule: Rule
     """Divides queries into units and judges them."""
     data: Trajectories
-    """In observation units; its rows are those that are asked for."""
+    """The data, in observation units."""
     kept: Kept | None = None
-    """Where tables are kept; None computes them anew each time."""
+    """Where tables are stored; None computes them each time."""
     say: Callable[[str], None] = silence
-    """Told of what takes long."""
+    """Called with a message about long computations."""
 
     @classmethod
     def of_store(
         cls, store: Store, split: Split, rule: Rule, say: Callable[[str], None] = silence
     ) -> Arrivals:
-        """Over a split of a store, kept in its directory."""
+        """The arrivals of a split of a store; tables are stored in its directory."""
         kept = Kept(store.path, f"arrivals-{split}", store.fingerprint, say)
         return cls(rule, store.split(split), kept, say)
 
@@ -73,7 +73,7 @@ class Arrivals:
         def make() -> Iterator[Held]:
             if shape[0] * shape[1] > _LONG:
                 self.say(
-                    f"working out for how long the {kind} of {shape[0]:,} states have held; "
+                    f"computing for how long the {kind} of {shape[0]:,} states have held; "
                     "this is done once."
                 )
             return held(self.data.observations, self.data.offsets, units)
@@ -82,18 +82,18 @@ class Arrivals:
             return np.empty(shape, np.uint16)
         if self.kept is None:
             return np.concatenate(list(make()))
-        # A plain array: numpy asks a np.memmap about itself at every step of the way.
+        # A plain array is faster: np.memmap adds work to every operation.
         return np.asarray(self.kept.table(kind, units, shape, make))
 
     def bring(self, masks: Flags) -> None:
-        """Have ready now what queries such as these `bool[B, D]` need."""
+        """Compute or read now the tables that queries such as these `bool[B, D]` need."""
         self.arrival(np.zeros(len(masks), np.int64), masks)
 
     def arrival(self, goal_rows: Rows, masks: Flags) -> Rows:
-        """The rows `[B]` at which the data arrived at its goals for good.
+        """The rows `[B]` at which the data entered its goal sets and stayed until the references.
 
         Args:
-            goal_rows: `[B]`, where the references lie.
+            goal_rows: `[B]`, the rows of the references.
             masks: `bool[B, D]`, the queries.
         """
         whole, single = self.rule.divide(masks)
@@ -115,17 +115,17 @@ def _least(table: Held, rows: Rows, active: Flags) -> Held:
 
 @dataclass(frozen=True, eq=False)
 class ArrivalLabels:
-    """A state is at its goal where all units of the query hold: what arrivals count from."""
+    """Labels by arrival: a state is at its goal if all units of the query hold."""
 
     rule: Rule
     mean: Floats
-    """`[D]`, by which, and by the rule's deviations, the states were standardised."""
+    """`[D]`: the mean with which the states were standardised; the rule has the deviations."""
 
     def at_goal(self, candidates: Candidates) -> Flags:
         """Undo the standardisation and judge.
 
-        The state itself is judged, not its row: it may have been there before the arrival, left
-        and come back; and a goal of another trajectory has no arrival on this one.
+        The state itself is judged, not its row. A trajectory may have been at the goal before the
+        arrival, and left it again. And a goal from another trajectory has no arrival on this one.
         """
         states = candidates.states * self.rule.std + self.mean
         goals = candidates.goals * self.rule.std + self.mean

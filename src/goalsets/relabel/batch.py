@@ -1,8 +1,7 @@
-"""Batches: relabeled transitions as a learner wants them, as arrays or as tensors.
+"""Batches: relabeled transitions for a learner, as arrays or as tensors.
 
-A learner declares its batch (`BatchSpec`): under which names it wants goals and from which mixture,
-which further states of the trajectory, and how many actions. The sampler reads that, and a batch
-holds just that.
+A learner declares its batch (`BatchSpec`): the names and mixtures of its goals, further states of
+the trajectory, and the number of actions. The sampler makes batches of exactly this form.
 """
 
 from __future__ import annotations
@@ -19,19 +18,20 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 VALUE, ACTOR = "value", "actor"
-"""The names under which values and actors have their goals."""
+"""The names of the goals for values and for actors."""
 
 
 @dataclass(frozen=True)
 class BatchSpec:
-    """What a learner wants to be fed."""
+    """The form of a learner's batches."""
 
     goals: Mapping[str, GoalMixture] = field(default_factory=lambda: {ACTOR: ACTOR_GOALS})
-    """Goals by name, each with a mixture, a horizon and an exponent of its own."""
+    """Goals by name, each with its own mixture, horizon and exponent."""
     later: tuple[int, ...] = ()
-    """Further states: for each k the state k steps on, or the episode's last if that is sooner."""
+    """Further states: for each k the state k steps later, or the episode's last if that is
+    sooner."""
     actions: int = 1
-    """K: how many actions, from the transition's own on."""
+    """K: the number of consecutive actions, beginning with the transition's own."""
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -39,7 +39,7 @@ class BatchSpec:
             raise GoalsetsError("a batch needs goals under at least one name, got none.")
         if self.actions < 1 or any(k < 1 for k in self.later):
             raise GoalsetsError(
-                "a batch needs 1 or more actions and later states 1 or more steps on, got "
+                "a batch needs 1 or more actions, and later states 1 or more steps ahead, got "
                 f"{self.actions} and {list(self.later)}."
             )
 
@@ -53,10 +53,10 @@ class Goals(Generic[A]):
     masks: A
     """`bool[B, D]`: the queries."""
     steps: A
-    """`[B]`: steps along the trajectory to the reference, or to the arrival at its goal set where
-    labels are by arrival; -1 where the reference lies elsewhere."""
+    """`[B]`: steps along the trajectory to the reference, or, with labels by arrival, to the
+    arrival at its goal set; -1 if the reference is not ahead on the same trajectory."""
     labels: tuple[A, A] | None = None
-    """`bool[B]` each: c_{g,q}(s_t) and c_{g,q}(s_{t+1}); None where nobody asked for them."""
+    """`bool[B]` each: c_{g,q}(s_t) and c_{g,q}(s_{t+1}); None if the learner needs no labels."""
 
     @property
     def at_goal(self) -> A:
@@ -71,7 +71,9 @@ class Goals(Generic[A]):
     @property
     def _labels(self) -> tuple[A, A]:
         if self.labels is None:
-            raise GoalsetsError("these goals have no labels: declare them with labels=True.")
+            raise GoalsetsError(
+                "these goals have no labels: declare them with GoalMixture(labels=True)."
+            )
         return self.labels
 
 
@@ -82,24 +84,24 @@ class Batch(Generic[A]):
     states: A
     """`[B, D]`."""
     actions: A
-    """`[B, A]`, or `[B, K, A]` where several were asked for."""
+    """`[B, A]`, or `[B, K, A]` for several actions."""
     next_states: A
     """`[B, D]`."""
     goals: Mapping[str, Goals[A]]
-    """By name. The same transitions serve values and actors, each with goals of their own."""
+    """By name. Values and actors use the same transitions, each with their own goals."""
     later: Mapping[int, A] = field(default_factory=lambda: MappingProxyType(dict[int, A]()))
     """`[B, D]` for each k: s_{t+k}, or the episode's last state if that is sooner."""
     taken: A | None = None
     """`bool[B, K]`: which of several actions were taken before the episode ended."""
     facts: Mapping[str, float] = field(default_factory=lambda: MappingProxyType(dict[str, float]()))
-    """What there is to tell of how it was drawn, for logs."""
+    """Statistics of how it was drawn, for logs."""
 
     def map(self, change: Callable[[A], B]) -> Batch[B]:
-        """The same batch with every array changed, such as turned into a tensor."""
+        """The same batch with `change` applied to every array, for example to make tensors."""
         return self.replaced([change(array) for array in self.arrays()])
 
     def arrays(self) -> list[A]:
-        """All arrays, in an order that `replaced` knows."""
+        """All arrays, in the order that `replaced` expects."""
         found = [self.states, self.actions, self.next_states]
         for goals in self.goals.values():
             found += [goals.references, goals.masks, goals.steps, *(goals.labels or ())]

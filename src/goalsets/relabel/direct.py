@@ -1,11 +1,14 @@
-"""Direct goals: questions that are open where they are asked, and soon answered.
+"""Direct goals: goals that are not reached yet, but will be reached soon.
 
-Of the goals that a mixture draws, many are no use to an actor: the question was answered already
-where it is asked, so that what was done then says nothing; or its answer came so much later that
-what was done then may have been for something else. A direct goal is arrived at within a window,
-and not yet. Reference and query are drawn together until they make one. With a *linger*, a question
-is also asked for so many steps after its answer: what the data did then, such as letting go. Goals
-about objects may have to be *settled*: what an object only passed by was perhaps nobody's aim.
+Many goals that a mixture draws do not help an actor. If a transition is already at its goal, its
+action says nothing about how to reach the goal. If the goal is reached much later, the action may
+have served another purpose. A direct goal is not reached yet, and is reached within a *window* of
+steps. Reference and query are drawn again until the goal is direct. With a *linger*, goals are also
+used for some steps after the arrival, so that an actor learns what the data does then, such as
+releasing an object. Goals about objects may have to be *settled*: an object must have stayed there,
+because a place that it only passed was perhaps not intended. Questions about the robot alone may
+have a shorter window: a hand reaches any place quickly, so its earlier actions served something
+else.
 """
 
 from __future__ import annotations
@@ -26,11 +29,11 @@ ROUNDS = 8
 """How often reference and query are drawn again."""
 
 ANSWERED = "relabel/answered"
-"""The share of first draws whose question was answered already."""
+"""The share of first draws whose goal is reached already."""
 FAR = "relabel/far"
-"""The share of first draws that are not answered yet, and not within the window either."""
+"""The share of first draws whose goal is not reached within the window."""
 UNDIRECTED = "relabel/undirected"
-"""The share of goals that are not direct in the end."""
+"""The share of goals that are not direct after all draws."""
 
 
 @dataclass(frozen=True)
@@ -38,18 +41,18 @@ class Drawn:
     """Goals of some transitions."""
 
     rows: Rows
-    """`[B]`, where the references lie."""
+    """`[B]`, the rows of the references."""
     steps: Rows
-    """`[B]`, as `GoalMixture.sample` counts them."""
+    """`[B]`, the steps to the references, as `GoalMixture.sample` returns them."""
     masks: Flags
     """`bool[B, D]`, the queries."""
 
     def copy(self) -> Drawn:
-        """The same, to be changed."""
+        """A copy that can be changed."""
         return Drawn(np.array(self.rows), np.array(self.steps), np.array(self.masks))
 
     def put(self, places: Rows, others: Drawn, chosen: Flags) -> None:
-        """Replace the goals at places by the chosen ones of others."""
+        """Replace the goals at `places` by the chosen ones of `others`."""
         there = places[chosen]
         self.rows[there] = others.rows[chosen]
         self.steps[there] = others.steps[chosen]
@@ -70,41 +73,67 @@ class DirectGoals:
         """Keep the direct goals among those that were drawn, and draw others for the rest.
 
         Args:
-            mixture: Has a window and a horizon.
-            rows: `[B]`, where the transitions start.
+            mixture: A mixture with a window and a horizon.
+            rows: `[B]`, the rows at which the transitions start.
             ends: `[B]`, the last rows of their episodes.
-            first: What was drawn.
-            rng: Draws; how much depends on the data.
+            first: The goals that were drawn.
+            rng: The generators; how many numbers are drawn depends on the data.
 
         Returns:
-            The goals, and what there is to tell of them.
+            The goals, and statistics of them for logs.
         """
+        first = self._sooner(mixture, rows, first)
         late = self._late(rows, first)
-        direct = _is_direct(late, mixture) & self._has_settled(first, mixture)
+        direct = self._is_direct(late, first, mixture)
         found, rejected = first.copy(), np.flatnonzero(~direct)
         for _ in range(ROUNDS):
             if len(rejected) == 0:
                 break
             others = self._draw(mixture, rows[rejected], ends[rejected], rng)
-            accepted = _is_direct(self._late(rows[rejected], others), mixture)
-            accepted &= self._has_settled(others, mixture)
+            accepted = self._is_direct(self._late(rows[rejected], others), others, mixture)
             found.put(rejected, others, accepted)
             rejected = rejected[~accepted]
         if len(rejected) and self._groups.any():
             rejected = self._one_group(mixture, rows, ends, found, rejected, rng)
         return found, {
             ANSWERED: float((late <= 0).mean()),
-            FAR: float((late > _window(mixture)).mean()),
+            FAR: float((late > self._windows(first, mixture)).mean()),
             UNDIRECTED: len(rejected) / len(rows),
         }
 
     def _draw(self, mixture: GoalMixture, rows: Rows, ends: Rows, rng: Generators) -> Drawn:
         goals, steps = mixture.sample(rows, ends, self.source, rng.goals)
         layout = self.arrivals.rule.layout
-        return Drawn(goals, steps, self.queries.sample(layout, len(rows), rng.queries))
+        drawn = Drawn(goals, steps, self.queries.sample(layout, len(rows), rng.queries))
+        return self._sooner(mixture, rows, drawn)
+
+    def _sooner(self, mixture: GoalMixture, rows: Rows, drawn: Drawn) -> Drawn:
+        """Bring the references of questions about the robot alone into their window.
+
+        They were drawn for the window of all questions. To draw again until one is near enough
+        would make such questions rarer than the distribution says.
+        """
+        if mixture.robot_window is None:
+            return drawn
+        share = mixture.robot_window / _window(mixture)
+        ahead = (drawn.steps > 0) & ~self._asks_for_objects(drawn.masks)
+        steps = np.where(ahead, np.ceil(drawn.steps * share).astype(np.int64), drawn.steps)
+        return Drawn(np.where(ahead, rows + steps, drawn.rows), steps, drawn.masks)
+
+    def _is_direct(self, late: Rows, drawn: Drawn, mixture: GoalMixture) -> Flags:
+        """Whether goals are arrived at within their windows, and not yet; and have settled."""
+        soon = (late > -mixture.linger) & (late <= self._windows(drawn, mixture))
+        return soon & self._has_settled(drawn, mixture)
+
+    def _windows(self, drawn: Drawn, mixture: GoalMixture) -> Rows | int:
+        """The steps within which each question must be answered."""
+        if mixture.robot_window is None:
+            return _window(mixture)
+        asked = self._asks_for_objects(drawn.masks)
+        return np.where(asked, _window(mixture), mixture.robot_window)
 
     def _late(self, rows: Rows, drawn: Drawn) -> Rows:
-        """Steps to the arrivals, 0 or less for what is answered; very many if it is elsewhere."""
+        """Steps to the arrivals: 0 or less if reached already, very many on other trajectories."""
         late = self.arrivals.arrival(drawn.rows, drawn.masks) - rows
         return np.where(drawn.steps >= 0, late, np.iinfo(np.int64).max)
 
@@ -117,49 +146,56 @@ class DirectGoals:
         rejected: Rows,
         rng: Generators,
     ) -> Rows:
-        """Ask for one group that moves, where some do; return the places where none does."""
+        """Replace goals by a direct goal of one group; return the places where there is none."""
         future = dataclasses.replace(mixture, p_current=0.0, p_future=1.0, p_random=0.0)
         rows, ends = rows[rejected], ends[rejected]
         goals, steps = future.sample(rows, ends, self.source, rng.goals)
         held = self.arrivals.groups.take(goals, 0)
         late = goals[:, None] - held - rows[:, None]
-        direct = _is_direct(late, mixture) & self._groups
+        robots = mixture.robot_window or _window(mixture)
+        window = np.where(self._about_objects, _window(mixture), robots)
+        direct = (late > -mixture.linger) & (late <= window) & self._groups
         direct &= (held >= mixture.settled) | ~self._about_objects
-        # The largest of random numbers is at each of the direct ones equally often.
+        # The largest of random numbers chooses each direct group with equal probability.
         chosen = np.where(direct, rng.queries.random(direct.shape), -1.0).argmax(-1)
         some: Flags = np.any(direct, axis=-1)
         found.put(rejected, Drawn(goals, steps, self.arrivals.rule.masks[chosen]), some)
         return rejected[~some]
 
     def _has_settled(self, drawn: Drawn, mixture: GoalMixture) -> Flags:
-        """Whether goals about objects had held for long enough when they were drawn."""
+        """Whether goals about objects have held for at least `settled` steps at the reference."""
         if mixture.settled == 0:
             return np.ones(len(drawn.rows), np.bool_)
-        about = (drawn.masks & self.arrivals.rule.masks[self._about_objects].any(0)).any(-1)
         held = drawn.rows - self.arrivals.arrival(drawn.rows, drawn.masks)
-        return ~about | (held >= mixture.settled)
+        return ~self._asks_for_objects(drawn.masks) | (held >= mixture.settled)
+
+    def _asks_for_objects(self, masks: Flags) -> Flags:
+        """Whether queries `[B, D]` ask for an object, and not for the robot alone: `[B]`."""
+        found: Flags = np.any(masks & self._of_objects, axis=-1)
+        return found
+
+    @functools.cached_property
+    def _of_objects(self) -> Flags:
+        """`bool[D]`: which coordinates belong to objects."""
+        found: Flags = np.any(self.arrivals.rule.masks[self._about_objects], axis=0)
+        return found
 
     @functools.cached_property
     def _about_objects(self) -> Flags:
-        """`bool[G]`: which groups are about objects, and not about the robot itself."""
+        """`bool[G]`: which groups describe objects, not the robot."""
         return np.array([bool(group.kind) for group in self.arrivals.rule.layout.groups])
 
     @functools.cached_property
     def _groups(self) -> Flags:
-        """`bool[G]`: which groups may be asked for alone.
+        """`bool[G]`: which groups may be a query by themselves.
 
-        Those that the distribution knows. One that always asks the same is left alone: who trains
-        with it does not show its networks another question.
+        These are the groups that the query distribution can draw. If the distribution always draws
+        the same query, there are none, because its networks must not see another query.
         """
         share = self.queries.marginals(self.arrivals.rule.layout)
         if np.isin(share, (0.0, 1.0)).all():
             return np.zeros(len(self.arrivals.rule.groups), np.bool_)
         return self.arrivals.rule.divide(share[None] > 0)[0][0]
-
-
-def _is_direct(late: Rows, mixture: GoalMixture) -> Flags:
-    """Whether steps to arrivals are those of direct goals."""
-    return (late > -mixture.linger) & (late <= _window(mixture))
 
 
 def _window(mixture: GoalMixture) -> int:

@@ -1,8 +1,8 @@
-"""Which state becomes the reference of a relabeled transition.
+"""Chooses the state that becomes the reference of a relabeled transition.
 
-The current state, a state further along the same trajectory, or any state of the data. Along the
-trajectory the offset is ⌊u^α H⌋ + 1 with u uniform, clipped at the episode's end: α = 2 prefers
-near futures and keeps far ones possible (paper, appendix "Data Sampling and Relabeling").
+The reference is the current state, a later state of the same trajectory, or any state of the data.
+The offset of a later state is ⌊u^α H⌋ + 1 with u uniform, clipped at the end of the episode. α = 2
+prefers near states and keeps far ones possible (paper, appendix "Data Sampling and Relabeling").
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from goalsets.core import GoalsetsError
 Rows = NDArray[np.int64]
 
 RANDOM = -1
-"""The number of steps to a goal that does not lie ahead on the same trajectory."""
+"""The number of steps for a goal that is not ahead on the same trajectory."""
 
 
 class StateSource(Protocol):
-    """Where random states come from."""
+    """A source of random states."""
 
     def draw_states(self, count: int, rng: np.random.Generator) -> Rows:
         """Draw states uniformly: their rows."""
@@ -34,8 +34,8 @@ class StateSource(Protocol):
 class Generators:
     """One generator for transitions and goals, one for queries.
 
-    They are apart so that every scheme sees the same goals: a query distribution that draws more
-    numbers than another does not move them.
+    They are separate so that every scheme sees the same goals, however many numbers its query
+    distribution draws.
     """
 
     goals: np.random.Generator
@@ -52,24 +52,26 @@ class GoalMixture:
     """A mixture of current, future and random states; the probabilities are normalised."""
 
     p_current: float = 0.2
-    """The goal is the state itself: an immediate positive."""
+    """The goal is the current state itself."""
     p_future: float = 0.5
     """The goal is a later state of the same trajectory."""
     p_random: float = 0.3
     """The goal is any state of the data."""
     horizon: int | None = None
-    """H: how far ahead a future goal may be; the run's H_max unless given."""
+    """H: how far ahead a future goal may be; by default the run's H_max."""
     exponent: float = 2.0
-    """α: how much near futures are preferred."""
+    """α: the larger, the more near states are preferred."""
     labels: bool = False
-    """Whether states are labeled that are at their goals already."""
+    """Whether batches have labels that say which states are already at their goals."""
     window: int | None = None
-    """Steps within which the goal must be arrived at, and at which the question must not be
-    answered yet (see `goalsets.relabel.direct`); None takes any goal."""
+    """With a window, goals must be direct: not reached yet, and reached within this many steps (see
+    `goalsets.relabel.direct`). None accepts any goal."""
+    robot_window: int | None = None
+    """The window of questions about the robot alone; by default `window`."""
     linger: int = 0
-    """With a window: steps after the arrival at which the question is still asked."""
+    """With a window: for this many steps after the arrival, the goal is still used."""
     settled: int = 0
-    """With a window: steps for which a goal about an object must have held when it is drawn."""
+    """With a window: a goal about an object must have held for this many steps at the reference."""
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -85,6 +87,11 @@ class GoalMixture:
             )
         if self.window is not None and self.window < 1:
             raise GoalsetsError(f"direct goals need a window of 1 step or more, got {self.window}.")
+        if self.robot_window is not None and not 1 <= self.robot_window <= (self.window or 0):
+            raise GoalsetsError(
+                "the window of questions about the robot must be 1 step or more, and at most the "
+                f"window of all questions ({self.window}), got {self.robot_window}."
+            )
         for name in ("linger", "settled"):
             if getattr(self, name) < 0:
                 raise GoalsetsError(f"{name} must be 0 steps or more, got {getattr(self, name)}.")
@@ -99,18 +106,18 @@ class GoalMixture:
         """Draw a goal for each transition.
 
         Args:
-            rows: `[B]`, where the transitions start.
+            rows: `[B]`, the rows at which the transitions start.
             ends: `[B]`, the last rows of their episodes.
-            source: Where random goals come from.
-            rng: Draws everything; always the same amount, so that the goals of one seed are the
-                same under every scheme.
+            source: The source of random goals.
+            rng: The generator. It always draws the same number of values, so that the goals of one
+                seed are the same under every scheme.
 
         Returns:
             The goals' rows, and the steps to them along the trajectory: 0 for the current state,
-            `RANDOM` for a state that lies elsewhere.
+            `RANDOM` for random states.
         """
         if self.horizon is None:
-            raise GoalsetsError("future goals need a horizon: ask `within` for one.")
+            raise GoalsetsError("future goals need a horizon: set it with `within(horizon)`.")
         count = len(rows)
         total = self.p_current + self.p_future + self.p_random
         kind = rng.random(count) * total
@@ -129,4 +136,4 @@ class GoalMixture:
 VALUE_GOALS = GoalMixture(labels=True)
 """The paper's mixture for values and critics."""
 ACTOR_GOALS = GoalMixture(p_current=0.0, p_future=1.0, p_random=0.0)
-"""The paper's mixture for actors: the future only."""
+"""The paper's mixture for actors: future states only."""

@@ -1,12 +1,12 @@
-"""For how long every unit has stayed where it is: the table that arrivals are read from.
+"""For how many steps each unit has held its value: the table from which arrivals are computed.
 
-`held[r, u]` is the largest h such that in all rows from r − h to r, of one episode, unit u is
-within its tolerance of what it is at row r. To compare row by row would take an episode's length
-for each number. Instead, a row looks back in leaps: the extremes of the coordinates over 2ˡ rows,
-known for all l, bound how far any of these rows can be; if even the farthest corner of that box is
-within the tolerance, all rows are. Leaps double while they succeed, and halve when one fails; where
-none is left, the row itself is compared, by the very function that judges success. So the bound
-decides only how fast it goes.
+`held[r, u]` is the largest h such that unit u is within its tolerance of its value at row r in all
+rows from r − h to r of the episode. Comparing row by row would take the length of an episode for
+each number. Instead, a row looks back in leaps of 2ˡ rows. For all l, the minimum and maximum of
+each coordinate over 2ˡ rows are known; together they form a box. If even the farthest corner of the
+box is within the tolerance, all these rows are. Leaps double while they succeed, and halve when one
+fails. At a leap of one row, the row itself is compared, with the same function that judges success.
+So the boxes change only the speed, not the result.
 """
 
 from __future__ import annotations
@@ -25,33 +25,34 @@ from goalsets.relabel.units import Flags, Floats, Unit
 Held = NDArray[np.uint16]
 
 MOST = 65535
-"""What held more steps than fit into 16 bits counts as this many."""
+"""The largest number of steps that is counted: what fits into 16 bits."""
 _PIECE = 1 << 15
-"""Rows that are computed at once: their extremes should stay in the processor's cache."""
+"""Rows that are computed together: their extremes should fit into the processor's cache."""
 _MARGIN = 1e-5
-"""Bounds are summed in another order than distances: a share of the tolerance for the last bits."""
+"""The share of the tolerance that allows for rounding: bounds are summed in another order than
+distances."""
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """A stretch of rows, and what they look back on."""
+    """A range of rows, and the earlier rows that they look back at."""
 
     context: int
-    """The first row that is looked at."""
+    """The first row that is read."""
     start: int
     stop: int
     begins: Rows
-    """For each row from start to stop, the first row of its episode, or `context` if that is later:
-    then it is `MOST` steps back."""
+    """For each row from start to stop, the first row to which it looks back: the beginning of its
+    episode, but at most `MOST` steps."""
 
 
 def held(observations: Floats, offsets: Rows, units: Sequence[Unit]) -> Iterator[Held]:
     """Compute the table, piece by piece: `[rows, U]` each, in the order of the rows.
 
     Args:
-        observations: `[R, D]`, in observation units; may be mapped.
-        offsets: `[E + 1]`, where episodes begin.
-        units: The columns.
+        observations: `[R, D]`, in observation units; may be memory-mapped.
+        offsets: `[E + 1]`, the rows at which episodes begin.
+        units: The columns of the table.
     """
     for piece in _pieces(offsets):
         yield _compute(observations, piece, units)
@@ -59,11 +60,11 @@ def held(observations: Floats, offsets: Rows, units: Sequence[Unit]) -> Iterator
 
 
 def _pieces(offsets: Rows) -> Iterator[_Piece]:
-    """Whole episodes, as many as make a piece; those that are longer in parts."""
+    """Divide the rows into pieces of whole episodes; an episode longer than a piece is divided."""
     start, rows = 0, int(offsets[-1])
     while start < rows:
         stop = min(start + _PIECE, rows)
-        # Cutting an episode costs looking back across the cut, so whole ones are preferred.
+        # Prefer whole episodes: rows after a cut must look back across it.
         whole = int(offsets[np.searchsorted(offsets, stop, side="right") - 1])
         stop = whole if whole > start else stop
         places = np.arange(start, stop)
@@ -78,7 +79,7 @@ def _compute(observations: Floats, piece: _Piece, units: Sequence[Unit]) -> Held
     rows = np.arange(piece.start, piece.stop) - piece.context
     begins = piece.begins - piece.context
     found = np.empty((len(rows), len(units)), np.uint16)
-    # What is not a number is not within anything, without complaint.
+    # NaN is never within a tolerance; this needs no warning.
     with np.errstate(invalid="ignore", over="ignore"):
         for column, unit in enumerate(units):
             past = _Past(unit, states, max(1, int((rows - begins).max())))
@@ -87,31 +88,31 @@ def _compute(observations: Floats, piece: _Piece, units: Sequence[Unit]) -> Held
 
 
 class _Past:
-    """What rows compare themselves with: single rows, and stretches of them by their extremes."""
+    """The earlier rows: single rows, and ranges of rows by their extremes."""
 
     def __init__(self, unit: Unit, states: Floats, longest: int) -> None:
         self.unit = unit
         self.length = len(states)
         self._values: Floats = unit.values(states)
         self._columns: Floats = np.ascontiguousarray(np.swapaxes(self._values, 0, 1))
-        # Level l, from 1 on: the extremes over the 2ˡ rows up to each.
+        # Level l, from 1 on: the extremes over the 2ˡ rows that end at each row.
         levels = longest.bit_length() - 1
         self._low = _extremes(np.minimum, self._columns, levels)
         self._high = _extremes(np.maximum, self._columns, levels)
         self._limit = _limit(unit)
 
     def row_is_near(self, places: Rows, rows: Rows) -> Flags:
-        """Whether the values at places are within the tolerance of those at rows: exactly."""
+        """Whether the values at `places` are within the tolerance of those at `rows`; exact."""
         if self.unit.along_rows:
             return self.unit.within(self._values.take(places, 0), self._values.take(rows, 0))
         near, reference = self._columns.take(places, 1), self._columns.take(rows, 1)
         return self.unit.within(np.swapaxes(near, 0, 1), np.swapaxes(reference, 0, 1))
 
-    def stretch_is_near(self, levels: Rows, places: Rows, rows: Rows) -> Flags:
-        """Whether all of the 2ˡ rows up to places surely are; False says nothing."""
+    def range_is_near(self, levels: Rows, places: Rows, rows: Rows) -> Flags:
+        """Whether all 2ˡ rows that end at `places` are surely near; False means unknown."""
         at = (levels - 1) * self.length + places
         largest = np.zeros(len(rows), np.float32)
-        # A quaternion and its negative are one rotation: all rows near the one, or the other.
+        # A quaternion and its negative are the same rotation: all rows may be near either one.
         negative = np.zeros(len(rows), np.float32) if self.unit.metric == "quaternion" else None
         for values, low, high in zip(self._columns, self._low, self._high, strict=True):
             reference, lowest, highest = values.take(rows), low.take(at), high.take(at)
@@ -128,9 +129,9 @@ class _Past:
 
 
 def _extremes(extreme: np.ufunc, columns: Floats, levels: int) -> Floats:
-    """Extremes of columns `[n, W]` over 2, 4, 8, … rows up to each, as `[n, levels · W]`.
+    """Extremes of columns `[n, W]` over the 2, 4, 8, … rows that end at each: `[n, levels · W]`.
 
-    Where a stretch begins before the first row, nothing is to be asked.
+    Entries whose range would begin before the first row are not valid; they are never read.
     """
     count, length = columns.shape
     found = np.empty((count, levels * length), np.float32)
@@ -144,9 +145,9 @@ def _extremes(extreme: np.ufunc, columns: Floats, levels: int) -> Floats:
 
 
 def _limit(unit: Unit) -> np.float32:
-    """What `stretch_is_near` compares with: a distance, or a sum of squares."""
+    """The limit for `range_is_near`: a distance, or a sum of squares."""
     if unit.metric in ("absolute", "exact"):
-        return np.float32(unit.tolerance)  # the largest of some numbers has no order
+        return np.float32(unit.tolerance)  # a maximum needs no margin for rounding
     if unit.metric == "relaxed":
         square = unit.tolerance * len(unit.indices) * (1 - _MARGIN)
     elif unit.metric == "quaternion":
@@ -158,7 +159,7 @@ def _limit(unit: Unit) -> np.float32:
 
 def _look_back(past: _Past, rows: Rows, begins: Rows) -> Rows:
     """For how many steps each row's value has held, `[rows]`."""
-    found = rows - begins  # unless something stops it before
+    found = rows - begins  # the result for rows that no comparison stops earlier
     logarithm = _logarithms(int(found.max(initial=0)) + 1)
     index = np.flatnonzero(found)
     rows, begins = rows[index], begins[index]
@@ -169,10 +170,10 @@ def _look_back(past: _Past, rows: Rows, begins: Rows) -> Rows:
         near = np.empty(len(rows), np.bool_)
         here, there = np.flatnonzero(single), np.flatnonzero(~single)
         near[here] = past.row_is_near(place[here], rows[here])
-        near[there] = past.stretch_is_near(level[there], place[there], rows[there])
+        near[there] = past.range_is_near(level[there], place[there], rows[there])
         place = place - np.where(near, 1 << level, 0)
-        # Leaps grow until one fails, and then shrink to a single row; if that is near, after all,
-        # the bounds were too wide, and all begins again.
+        # Leaps grow until one fails, and then shrink to a single row. If that row is near, the
+        # bounds were too wide, and leaps grow again.
         level = np.where(near & rising, level + 1, np.maximum(level - 1, 0))
         rising = np.where(single, near, near & rising)
         stopped = single & ~near
@@ -185,6 +186,6 @@ def _look_back(past: _Past, rows: Rows, begins: Rows) -> Rows:
 
 
 def _logarithms(most: int) -> Rows:
-    """⌊log₂ k⌋ for k from 0 to `most`, and 0 for 0: how far a leap may go back."""
+    """⌊log₂ k⌋ for k from 0 to `most`, and 0 for 0: the largest leap within k rows."""
     numbers = np.maximum(np.arange(most + 1), 1)
     return np.frexp(numbers)[1].astype(np.int64) - 1

@@ -1,9 +1,9 @@
-"""Tables that are worked out from a store once, and kept beside it.
+"""Tables that are computed from a store once, and stored beside it.
 
-A table's file is named after a digest of all that it depends on, so it is never out of date. It is
-written under another name and renamed, so that nobody reads half of it, and ends with a digest of
-its content under that name: a file that is damaged, or is another, is computed anew. Where nothing
-can be written, the table is in memory.
+The name of a table's file contains a digest of everything that the table depends on, so it is never
+out of date. The file is written under another name and then renamed, so that no process reads an
+incomplete file. It ends with a digest of its content and its name; a file that is damaged or
+renamed is computed again. If the directory cannot be written, the table stays in memory.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from goalsets.relabel.units import Unit
 from goalsets.workers import silence
 
 VERSION = 1
-"""Of what the tables say: a change of the rule needs another."""
+"""The version of the tables' rule: if the rule changes, it must change too."""
 MAPPED_BYTES = 64 << 20
 """Larger tables are mapped, not read."""
 _DIGEST_BYTES = 16
 _FORGOTTEN = 24 * 3600.0
-"""Seconds after which a file in the making is one of a process that was killed."""
+"""A temporary file older than this, in seconds, belongs to a process that was killed."""
 
 Shape = tuple[int, int]
 Make = Callable[[], Iterator[Held]]
@@ -42,18 +42,18 @@ Make = Callable[[], Iterator[Held]]
 
 @dataclass(frozen=True)
 class Kept:
-    """Where tables of some data are kept."""
+    """Reads and writes the tables of some data."""
 
     directory: Path
     name: str
-    """What the tables are of, such as `arrivals-train`."""
+    """The name of the tables, such as `arrivals-train`."""
     fingerprint: str
-    """Of the data."""
+    """The fingerprint of the data."""
     say: Callable[[str], None] = silence
-    """Told when a table could not be kept."""
+    """Called with a message if a table cannot be written."""
 
     def table(self, kind: str, units: Sequence[Unit], shape: Shape, make: Make) -> Held:
-        """Read a table, or make and keep it.
+        """Read a table, or compute and store it.
 
         Args:
             kind: Its name among the tables of this data.
@@ -79,8 +79,8 @@ class Kept:
             _write(path, shape, key, make)
         except OSError as error:
             self.say(
-                f"{path} cannot be written ({error.strerror or error}); nothing is lost, but it is "
-                "computed again next time."
+                f"{path} cannot be written ({error.strerror or error}); training continues, but "
+                "the table is computed again next time."
             )
 
     def _key(self, kind: str, units: Sequence[Unit]) -> str:
@@ -93,7 +93,7 @@ class Kept:
 
 
 def _header(shape: Shape) -> bytes:
-    """That of a `.npy` file, so that others can read it, too."""
+    """The header of a `.npy` file, so that other programs can read the file too."""
     described: dict[str, Any] = {"descr": "<u2", "fortran_order": False, "shape": shape}
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(file, described)
@@ -101,7 +101,7 @@ def _header(shape: Shape) -> bytes:
 
 
 def _state(key: str) -> Any:  # noqa: ANN401 - hashlib does not name the type
-    """What a content's digest starts from: the same content under another name is another."""
+    """Start a digest that depends on the file's name: a renamed file has another digest."""
     return hashlib.blake2b(digest_size=_DIGEST_BYTES, key=key.encode())
 
 
@@ -125,7 +125,7 @@ def _write(path: Path, shape: Shape, key: str, make: Make) -> None:
 
 
 def _read(path: Path, shape: Shape, key: str) -> Held | None:
-    """The table, or None where the file is missing, damaged or another."""
+    """The table, or None if the file is missing, damaged or of another table."""
     header, size = _header(shape), 2 * shape[0] * shape[1]
     try:
         with open_file(path) as file:
@@ -150,7 +150,7 @@ def _read(path: Path, shape: Shape, key: str) -> Held | None:
 
 
 def _clear_away(directory: Path) -> None:
-    """Remove files in the making that nobody makes any more."""
+    """Remove temporary files of killed processes."""
     for path in directory.glob(f"{DERIVED}*.tmp"):
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > _FORGOTTEN:

@@ -1,10 +1,10 @@
 """Success labels: whether a state already belongs to the goal set.
 
-By *predicate*, as the paper defines it: c_{g,q}(s) = [d_q(s, g) ≤ ε], on standardised coordinates,
-so that one ε fits every query. By *terms*: every group within its own tolerance, in observation
-units, which is how success is judged at run time. By *identity*: only the sampled state itself
-counts, which is what the paper's released code does. A fourth rule, by *arrival*, stands with what
-it needs in `goalsets.relabel.arrivals`.
+There are four rules. By *predicate*, as the paper defines it: c_{g,q}(s) = [d_q(s, g) ≤ ε] on
+standardised coordinates, so that one ε fits every query. By *terms*: every group is within its own
+tolerance, in observation units, as success is judged at run time. By *identity*: only the sampled
+state itself is at the goal, as in the paper's released code. By *arrival*: see
+`goalsets.relabel.arrivals`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Candidates:
-    """What labels may look at: B states, each with a goal and a query."""
+    """The inputs of labels: B states, each with a goal and a query."""
 
     states: Floats
     """`[B, D]`, standardised."""
@@ -34,9 +34,9 @@ class Candidates:
     masks: Flags
     """`[B, D]`."""
     rows: Rows
-    """`[B]`, where the states lie in the data."""
+    """`[B]`, the rows of the states in the data."""
     goal_rows: Rows
-    """`[B]`, where the goals lie in the data."""
+    """`[B]`, the rows of the goals in the data."""
 
 
 class Labels(Protocol):
@@ -52,10 +52,10 @@ class PredicateLabels:
     """d_q ≤ ε on standardised coordinates: the paper's predicate."""
 
     epsilon: float = 0.02
-    """ε: the mean squared difference, in squared standard deviations, that still counts."""
+    """ε: the largest mean squared difference at a goal, in squared standard deviations."""
 
     def at_goal(self, candidates: Candidates) -> Flags:
-        """Compare under the query; a state is always at itself."""
+        """Compare under the query; a state is always at the goal that it is itself."""
         apart = mean_squared_distance(candidates.states, candidates.goals, candidates.masks)
         return apart <= self.epsilon
 
@@ -66,9 +66,9 @@ class TermLabels:
 
     layout: StateLayout
     mean: Floats
-    """`[D]`, by which the states were standardised."""
+    """`[D]`: the mean with which the states were standardised."""
     std: Floats
-    """`[D]`."""
+    """`[D]`: the deviation."""
 
     def at_goal(self, candidates: Candidates) -> Flags:
         """Undo the standardisation and compare as `GoalSet` does."""
@@ -79,7 +79,7 @@ class TermLabels:
 
 @dataclass(frozen=True)
 class IdentityLabels:
-    """The state is the very one that was drawn as the goal."""
+    """Only the state that was drawn as the goal is at the goal."""
 
     def at_goal(self, candidates: Candidates) -> Flags:
         """Compare rows."""

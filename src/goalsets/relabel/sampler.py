@@ -1,4 +1,4 @@
-"""The sampler: data, goals, queries and labels become batches for a learner."""
+"""The sampler: makes batches for a learner from data, goals, queries and labels."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Arrays = NDArray[Any]
 
 
 class RowSource(Protocol):
-    """Standardised data that batches are drawn from: a `goalsets.data.drawing.DataSource`.
+    """A source of standardised data, such as `goalsets.data.drawing.DataSource`.
 
-    Standardised `goalsets.data.trajectories.Trajectories` are one, too.
+    Standardised `goalsets.data.trajectories.Trajectories` are another.
     """
 
     def draw_transitions(self, count: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
@@ -43,11 +43,11 @@ class RowSource(Protocol):
         ...
 
     def advance(self, count: int) -> None:
-        """Hear that a batch of `count` transitions was drawn."""
+        """Count a batch of `count` drawn transitions."""
         ...
 
     def seek(self, drawn: int) -> None:
-        """Go to where a source is that has drawn so many transitions: a resumed run does."""
+        """Go to the position after `drawn` transitions, as a resumed run must."""
         ...
 
 
@@ -58,14 +58,14 @@ class Sampler:
     Attributes:
         source: The data, standardised.
         layout: The layout of its states.
-        queries: Which variables matter.
-        spec: What the learner wants.
-        horizon: H_max, for mixtures of goals that have no horizon of their own.
-        labels: What counts as being at a goal.
-        arrivals: Since when the data was at its goals, by the rows of the source. With them, steps
-            to goals on the same trajectory are those to the arrival, and goals may be direct.
-        steps_to_arrival: False counts steps to the reference all the same: labels by identity
-            know no arrival.
+        queries: The query distribution.
+        spec: The form of the learner's batches.
+        horizon: H_max, for mixtures of goals without a horizon of their own.
+        labels: The rule that decides which states are at their goals.
+        arrivals: The arrivals of the data, by the rows of the source. With them, steps to goals on
+            the same trajectory are counted to the arrival, and goals may be direct.
+        steps_to_arrival: False counts steps to the reference even with arrivals; labels by
+            identity need this.
     """
 
     source: RowSource
@@ -78,12 +78,12 @@ class Sampler:
     steps_to_arrival: bool = True
 
     def __post_init__(self) -> None:
-        """Check that what is wanted can be had."""
+        """Check that direct goals have arrivals."""
         windowed = [name for name, mixture in self.spec.goals.items() if mixture.window is not None]
         if windowed and self.arrivals is None:
             raise GoalsetsError(
-                f"the goals {windowed[0]!r} have a window, and whether they are arrived at within "
-                "it takes arrivals: give the sampler some (goalsets.relabel.arrivals)."
+                f"the goals {windowed[0]!r} have a window, which needs arrivals: give the sampler "
+                "arrivals (goalsets.relabel.arrivals)."
             )
 
     def sample(self, batch_size: int, rng: Generators) -> Batch[Arrays]:
@@ -94,7 +94,7 @@ class Sampler:
             mixture.within(self.horizon).sample(rows, ends, source, rng.goals)
             for mixture in spec.goals.values()
         ]
-        # One draw for all: a distribution's fixed costs are paid once.
+        # One call for all goals is faster than one call for each.
         masks = self.queries.sample(self.layout, len(drawn) * batch_size, rng.queries)
         states, next_states = source.states(rows), source.states(rows + 1)
         goals: dict[str, Goals[Arrays]] = {}
@@ -127,7 +127,7 @@ class Sampler:
         return DirectGoals(self.arrivals, self.queries, self.source)
 
     def _steps(self, rows: Rows, drawn: Drawn) -> Rows:
-        """Steps to the goals: to the arrivals, where they are known and asked for."""
+        """Steps to the goals; with arrivals, steps to the arrivals."""
         if self.arrivals is None or not self.steps_to_arrival:
             return drawn.steps
         late = np.maximum(self.arrivals.arrival(drawn.rows, drawn.masks) - rows, 0)
@@ -137,12 +137,12 @@ class Sampler:
         return self.labels.at_goal(candidates)
 
     def _actions(self, rows: Rows, ends: Rows) -> tuple[Floats, NDArray[np.bool_] | None]:
-        """The actions of transitions; of several, those after an episode's end are not taken."""
+        """The actions of transitions; for several actions, also which are within the episode."""
         if self.spec.actions == 1:
             return self.source.taken_actions(rows), None
         places = rows[:, None] + np.arange(self.spec.actions)
         taken = places < ends[:, None]
-        # What is not taken repeats the last action that was: it is there to be ignored.
+        # After the end of an episode, the last action is repeated; learners ignore it by `taken`.
         actions = [
             self.source.taken_actions(np.minimum(rows + k, ends - 1))
             for k in range(self.spec.actions)

@@ -1,10 +1,10 @@
-"""What of a query is compared as one thing, and whether it holds.
+"""Units: the parts of a query that are compared separately, and whether they hold.
 
-A query divides into *units*. A group that is active as a whole is one, under its metric and its
-tolerance; where only the user can know a tolerance, the paper's rule stands in: the mean squared
-difference, in squared standard deviations, is at most ε. Of a group that the query cuts through,
-and of coordinates without a group, each active coordinate is one: it may differ by √ε standard
-deviations, or by nothing where its group is compared exactly.
+A query divides into *units*. A group that is completely active is one unit, with its metric and its
+tolerance. If the group has no tolerance, the paper's rule is used: the mean squared difference, in
+squared standard deviations, is at most ε. If only a part of a group is active, each active
+coordinate is a unit. So is each active coordinate without a group. Such a coordinate may differ by
+√ε standard deviations, or not at all if its group is compared exactly.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Flags = NDArray[np.bool_]
 EPSILON = 0.02
 """The paper's ε."""
 _BY_PAIRS = 8
-"""From so many numbers on, NumPy's sum along a row is not the sum from left to right."""
+"""NumPy sums this many numbers, or more, of a row in another order than from left to right."""
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,18 @@ class Unit:
     """A group, or a single coordinate."""
 
     indices: tuple[int, ...]
-    """Which coordinates of the state."""
+    """Its coordinates of the state."""
     metric: Metric | Literal["relaxed"]
-    """How far apart: a metric, or the paper's mean squared difference."""
+    """A metric, or `relaxed` for the paper's mean squared difference."""
     tolerance: float
     """The largest distance that still holds."""
     scale: tuple[float, ...] = ()
-    """Deviations by which `relaxed` divides the coordinates."""
+    """The deviations by which `relaxed` divides the coordinates."""
 
     def values(self, states: Floats) -> Floats:
-        """The unit's coordinates `[..., n]` of states `[..., D]`, as `within` takes them."""
+        """The unit's coordinates `[..., n]` of states `[..., D]`, scaled as `within` needs them."""
         first, last = self.indices[0], self.indices[-1]
-        # A slice costs no copy.
+        # A slice needs no copy.
         found = states[..., slice(first, last + 1) if self.neighbours else list(self.indices)]
         return found / np.array(self.scale, np.float32) if self.scale else found
 
@@ -62,12 +62,12 @@ class Unit:
 
     @property
     def neighbours(self) -> bool:
-        """Whether the coordinates lie side by side."""
+        """Whether the coordinates are next to each other."""
         return self.indices == tuple(range(self.indices[0], self.indices[-1] + 1))
 
     @property
     def along_rows(self) -> bool:
-        """Whether distances are sums along rows in memory, whose last bits depend on that."""
+        """Whether distances are sums along rows in memory; the last bits depend on that."""
         return self.neighbours and len(self.indices) >= _BY_PAIRS
 
 
@@ -82,12 +82,12 @@ class Rule:
 
     @functools.cached_property
     def groups(self) -> tuple[Unit, ...]:
-        """The layout's groups, each as a whole."""
+        """A unit for each group of the layout."""
         return tuple(self._whole(group) for group in self.layout.groups)
 
     @functools.cached_property
     def coordinates(self) -> tuple[Unit, ...]:
-        """Every coordinate by itself."""
+        """A unit for each coordinate."""
         allowed = math.sqrt(self.epsilon)
         exact = [owner is not None and owner.metric == "exact" for owner in self.layout.owners]
         return tuple(
@@ -117,8 +117,8 @@ class Rule:
     def _membership(self) -> tuple[Floats, Floats, NDArray[np.int64]]:
         """`[D, G + 1]`, 1 where a coordinate belongs to a group; sizes `[G + 1]`; owners `[D]`.
 
-        The last group owns the coordinates without a group. It is never active as a whole: its
-        size is more than it has.
+        The last group owns the coordinates without a group. It is never completely active, because
+        its size is larger than its number of members.
         """
         number = len(self.layout.groups)
         members = np.zeros((self.layout.dim, number + 1), np.float32)
@@ -133,7 +133,7 @@ class Rule:
     def holds(self, states: Floats, goals: Floats, masks: Flags) -> Flags:
         """Whether states are in their goal sets: all three `[B, D]`, in observation units.
 
-        A value that the query does not look at may be anything, even not a number.
+        Inactive coordinates may hold anything, even NaN.
         """
         whole, single = self.divide(masks)
         with np.errstate(invalid="ignore"):

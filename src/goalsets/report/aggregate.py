@@ -1,4 +1,4 @@
-"""Across tasks: the interquartile mean of each learner and scheme, on the tasks that all have."""
+"""Across tasks: the interquartile mean of each learner and scheme, on their common tasks."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from goalsets.report.tables import MISSING, Entry, Record, Table
 
 
 def aggregate_table(results: Results) -> Table | None:
-    """Draw up the table; None where no learner has two tasks to aggregate over.
+    """Make the table; None if no learner has two tasks to aggregate over.
 
-    A learner's schemes are compared on the tasks for which it has all of the schemes that it has
-    on any: a mean over easier tasks would say nothing.
+    The schemes of a learner are compared only on tasks that have all of them. Otherwise a scheme
+    with easier tasks would have a higher mean.
     """
     rows: list[list[Entry]] = []
     records: list[Record] = []

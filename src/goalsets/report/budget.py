@@ -1,6 +1,6 @@
-"""What a result cost, in words, for every caption.
+"""The budget of a result, in words, for every caption.
 
-A run of minutes on a processor is not the paper's protocol, whatever it reaches.
+Every caption names it, because minutes on a processor are not the paper's protocol.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _cost(runs: Sequence[RunRecord]) -> str:
 
 
 def scores(cells: Iterable[Cell]) -> str:
-    """What scores are the mean of: a whole sentence for a caption."""
+    """How scores were measured: a whole sentence for a caption."""
     cells = list(cells)
     scored = [s for cell in cells for s in cell.scored]
     if not scored:

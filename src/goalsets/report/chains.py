@@ -1,4 +1,4 @@
-"""What chains of questions are worth: the same runs and episodes, asked at once and by a chain."""
+"""The gain from chains of questions: the same runs and episodes, at once and by a chain."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class _Row:
-    """Runs that differ in their seeds alone, with what they reached by a chain and at once."""
+    """Runs that differ only in their seeds, with their success by a chain and at once."""
 
     key: Key
     runs: Sequence[RunRecord]
     chain: Sequence[Outcomes]
     at_once: Sequence[Outcomes]
-    """Of the same runs; empty where one was not asked whole questions."""
+    """Outcomes of the same runs at once; empty if one was not asked whole questions."""
 
 
 def chain_table(results: Results) -> Table | None:
-    """Draw up the table of official goals; None where no run was asked a chain."""
+    """Make the table of official goals; None if no run was asked a chain."""
     rows = _rows(results)
     if not rows:
         return None
@@ -75,7 +75,7 @@ def _rows(results: Results) -> list[_Row]:
 
 
 def _success(outcomes: Sequence[Outcomes]) -> tuple[list[float], int]:
-    """Percent of each seed, and the episodes of all."""
+    """Success of each seed in percent, and the number of all episodes."""
     values = [100 * statistics.fmean(each.values()) for each in outcomes]
     return values, sum(map(len, outcomes))
 
@@ -90,7 +90,7 @@ def _cell(outcomes: Sequence[Outcomes]) -> Entry:
 
 
 def _gain(row: _Row) -> tuple[float, tuple[float, float]] | None:
-    """Mean and interval of the paired difference, in points; None where nothing is shared."""
+    """Mean and interval of the paired difference, in points; None if no episode is shared."""
     pairs: list[tuple[int, int, int]] = []
     for ours, theirs in zip(row.chain, row.at_once, strict=False):
         both = [place for place in ours if place in theirs]

@@ -7,11 +7,11 @@ from goalsets.report.results import Cell, Results
 from goalsets.report.tables import MISSING, Entry, Record, Table, points
 
 NEAR_BEST = 0.95
-"""A scheme is set in bold where it has at least this share of the best of its row."""
+"""A scheme is bold if it has at least this share of the best in its row."""
 
 
 def main_table(results: Results) -> Table:
-    """Draw up the table; a cell that nobody ran is missing, and stays so."""
+    """Make the table; a cell without runs is marked as missing."""
     rows: list[list[Entry]] = []
     for task, learner, variant in results.rows:
         cells = [results.get(task, learner, scheme, variant) for scheme in results.schemes]
@@ -50,7 +50,7 @@ def _entry(cell: Cell | None, best: float, alone: bool) -> Entry:
 
 
 def describe(mean: float, std: float | None) -> str:
-    """Such as `97 ± 2`, or `97†` of a single seed."""
+    """Such as `97 ± 2`, or `97†` for a single seed."""
     return f"{mean:.0f}†" if std is None else f"{mean:.0f} ± {std:.0f}"
 
 

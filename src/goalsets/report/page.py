@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else, and as Markdown beside its figures."""
+"""The report as one self-contained HTML page, and as Markdown beside its figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TYPES = {"svg": "image/svg+xml", "png": "image/png"}
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with what stands below it; `empty` says why where that is nothing."""
+    """A heading with its parts; `empty` is the text if there are none."""
 
     title: str
     text: str
@@ -38,7 +38,7 @@ class Report:
 
     @property
     def summary(self) -> str:
-        """What the report is of, in a sentence."""
+        """What the report covers, in a sentence."""
         seeds = {run.config.seed for run in self.results.runs}
         return (
             f"{_count(self.results.runs, 'run')} of {_count(self.results.learners, 'learner')} on "
@@ -56,14 +56,14 @@ def write_html(report: Report, figures: Path, path: Path) -> None:
         report=report,
         version=goalsets.__version__,
         images={drawing.name: _inline(drawing, figures) for drawing in drawings},
-        # As wide as it was drawn, so that letters have one size on the whole page.
+        # As wide as it was drawn, so that letters have the same size on the whole page.
         widths={d.name: round(96 * d.figure.get_figwidth()) for d in drawings},
         is_table=lambda part: isinstance(part, Table),
     )
 
 
 def write_markdown(report: Report, figures: str, path: Path) -> None:
-    """Write the same as Markdown, with figures by their files."""
+    """Write the report as Markdown, with links to the files of figures."""
     lines = [f"# {report.title}", "", report.summary, ""]
     for section in report.sections:
         lines += [f"## {section.title}", "", section.text, ""]

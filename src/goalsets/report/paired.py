@@ -1,4 +1,4 @@
-"""Paired tests: schemes that were given the same episodes, compared episode by episode."""
+"""Paired tests: compare schemes episode by episode, on the same episodes."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class Pair:
     """Two runs of one task, learner, recipe and seed, on the same episodes."""
 
     run: RunRecord
-    """The one that is compared with HER-Full's; their budgets are the same."""
+    """The run that is compared with HER-Full's; both have the same budget."""
     task: str
     learner: str
     variant: str
     seed: int
     scheme: str
-    """What is compared with HER-Full."""
+    """The scheme that is compared with HER-Full."""
     comparison: Comparison
 
 
 def pairs(results: Results, suites: Sequence[SuiteResults]) -> list[Pair]:
-    """Compare every scheme with HER-Full where both have the seed and the episodes."""
+    """Compare every scheme with HER-Full if both have the same seed and episodes."""
     official = [
         Answered(run, results.variants[str(run.path)], {OFFICIAL: official_outcomes(run)}, {})
         for run in results.runs
@@ -44,7 +44,7 @@ def pairs(results: Results, suites: Sequence[SuiteResults]) -> list[Pair]:
 
 
 def paired_table(found: Sequence[Pair]) -> Table | None:
-    """Draw up the table; None where nothing was shared."""
+    """Make the table; None if there are no pairs."""
     if not found:
         return None
     adjusted = holm([pair.comparison.p_value for pair in found])
@@ -120,7 +120,7 @@ def official_outcomes(run: RunRecord, plan: bool = False) -> Outcomes:
 
     Args:
         run: The run.
-        plan: Those with chains of questions; without it, the others.
+        plan: Whether to take the episodes with chains of questions, or the others.
     """
     found: dict[tuple[int, int], bool] = {}
     for record in run.records("official", plan):

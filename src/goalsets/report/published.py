@@ -1,4 +1,4 @@
-"""The paper's own numbers, to stand beside ours; `published/README.md` says where they are from."""
+"""The paper's own numbers, for comparison; `published/README.md` gives their source."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from goalsets.condition import CONDITIONERS
 from goalsets.relabel.queries import SCHEMES
 
 FULL_STATE, ORACLE = "her-full", "her-task"
-"""The paper's baseline, and its oracle, which is trained for the official question alone."""
+"""The paper's baseline, and its oracle, which is trained only for the official question."""
 PROTOCOL = "200,000 steps × 8192, 5 seeds, 3 × 100 episodes a seed"
-"""How the paper came by its main table."""
+"""The protocol of the paper's main table."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def published_schemes() -> list[str]:
 
 
 def ordered_schemes() -> list[str]:
-    """The paper's schemes as its table has them, then ours."""
+    """The paper's schemes in the order of its table, then ours."""
     paper = published_schemes()
     return paper + sorted(set(SCHEMES) - set(paper))
 
@@ -80,5 +80,5 @@ def _read(name: str) -> list[dict[str, str]]:
 
 @functools.cache
 def best_published() -> dict[str, str]:
-    """The highest published success in percent that we know of, whatever the method, by task."""
+    """The highest published success in percent that we know of, with any method, by task."""
     return {row["task"]: f"{row['success']} ({row['method']})" for row in _read("best.csv")}

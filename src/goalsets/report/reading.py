@@ -1,7 +1,7 @@
-"""Finding run directories and reading what they recorded; what cannot be read is told, not lost.
+"""Find run directories and read their records; a note names each one that cannot be read.
 
-A report needs a run's configuration and its records, so that runs without their weights, such as
-those kept with a paper, are as good as any. Only a landscape that was not kept needs weights.
+A report needs only a run's configuration and its records. So runs without their weights, such as
+those kept with a paper, work, too. Only a landscape that was not recorded needs weights.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from goalsets.workers import silence
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What a run directory says of itself."""
+    """The configuration and the records of a run."""
 
     path: Path
     config: TrainConfig
     data: Mapping[str, Any]
-    """The data's fingerprint and size; empty where the run does not say."""
+    """The data's fingerprint and size; empty if the run does not say."""
     evaluations: Sequence[Mapping[str, Any]]
 
     @property
     def task(self) -> str:
-        """The task's name; for a store of one's own, the name of its directory."""
+        """The task's name; for a store without a task, the name of its directory."""
         return Path(self.config.task).name
 
     @property
     def fingerprint(self) -> str:
-        """The data's; empty where the run does not say."""
+        """The data's fingerprint; empty if the run does not say."""
         return str(self.data.get("fingerprint", ""))
 
     def records(self, kind: str, plan: bool = False) -> list[Mapping[str, Any]]:
@@ -48,15 +48,15 @@ class RunRecord:
 
         Args:
             kind: The kind.
-            plan: Those of chains of questions. They are never among the others, so that no table
-                mixes the two.
+            plan: Whether to take records of chains of questions. They are never mixed with the
+                others.
         """
         return [r for r in self.evaluations if r["kind"] == kind and is_planned(r) == plan]
 
 
 @dataclass(frozen=True)
 class Note:
-    """Something that was left out, or that a reader must know, and why."""
+    """A note on something that was left out, with the reason."""
 
     place: str
     reason: str
@@ -75,14 +75,14 @@ def read_runs(places: Sequence[Path], watch: Callable[[int, int], None] = silenc
 
     Args:
         places: Run directories, or directories that contain them at any depth.
-        watch: Told how many were read, of how many.
+        watch: Called with the number of runs read, and of all.
     """
     for place in places:
         if not place.is_dir():
             raise GoalsetsError(
-                f"{place} is no directory: name run directories, or one that contains them."
+                f"{place} is not a directory: name run directories, or one that contains them."
             )
-    # A run that is named twice, itself and by a directory around it, is one run.
+    # A run may be named twice: itself, and by a directory around it.
     found = list({path.resolve(): path for place in places for path in _runs_in(place)}.values())
     runs: list[RunRecord] = []
     notes: list[Note] = []
@@ -103,7 +103,7 @@ def read_runs(places: Sequence[Path], watch: Callable[[int, int], None] = silenc
 
 
 def _runs_in(place: Path) -> Iterator[Path]:
-    """Run directories in a directory, in order; what lies inside a run belongs to it."""
+    """Run directories in a directory, in order; a run directory is not searched further."""
     if any((place / name).exists() for name in (CONFIG, CHECKPOINT, EVALUATIONS)):
         yield place
         return
@@ -114,7 +114,7 @@ def _runs_in(place: Path) -> Iterator[Path]:
 
 def _read(path: Path, notes: list[Note]) -> RunRecord:
     if not (path / CONFIG).exists():
-        raise GoalsetsError(f"it has no {CONFIG}, so nobody knows what was trained.")
+        raise GoalsetsError(f"it has no {CONFIG}, so its training is unknown.")
     try:
         config = read_config(path / CONFIG)
     except FileError as error:
@@ -138,7 +138,7 @@ def _read_data(path: Path, notes: list[Note]) -> Mapping[str, Any]:
 
 
 def _without_repetitions(runs: Sequence[RunRecord], notes: list[Note]) -> Collection:
-    """Keep one of runs that are equal: the same seed on the same data is no further seed."""
+    """Keep one of several equal runs: a copy of a run is not another seed."""
     kept: dict[str, RunRecord] = {}
     for run in runs:
         key = json.dumps([dataclasses.asdict(run.config), run.fingerprint], sort_keys=True)
@@ -146,14 +146,14 @@ def _without_repetitions(runs: Sequence[RunRecord], notes: list[Note]) -> Collec
         if other is None:
             kept[key] = run
             continue
-        # The one that was looked at more often says more.
+        # Keep the one with more evaluations.
         ahead, behind = sorted((other, run), key=lambda r: len(r.evaluations), reverse=True)
         kept[key] = ahead
         notes.append(
             Note(
                 str(behind.path),
-                f"left out: the same configuration, seed and data as {ahead.path}; a copy is no "
-                "further seed.",
+                f"left out: the same configuration, seed and data as {ahead.path}; a copy is not "
+                "another seed.",
             )
         )
     return Collection(list(kept.values()), notes)

@@ -1,4 +1,4 @@
-"""Results: a score of each run, and cells of runs that differ in nothing but their seed."""
+"""Results: a score for each run, and cells of runs that differ only in their seeds."""
 
 from __future__ import annotations
 
@@ -30,12 +30,11 @@ class Point:
 
     step: int
     seconds: float | None
-    """Of training until then, beside whatever else the machine did; None where the record does not
-    say."""
+    """Wall-clock seconds of training until then; None if the record does not say."""
     success: float
     episodes: int
     processor_seconds: float | None = None
-    """Of training until then, as the processor counts them; None in older records."""
+    """Processor seconds of training until then; None in older records."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Scored:
 
     run: RunRecord
     points: Sequence[Point]
-    """The evaluations that the score is the mean of."""
+    """The evaluations whose mean is the score."""
 
     @property
     def success(self) -> float:
@@ -59,34 +58,34 @@ class Scored:
 
 @dataclass(frozen=True)
 class Cell:
-    """Runs of one task, learner, scheme and recipe: they differ in their seeds alone."""
+    """Runs of one task, learner, scheme and recipe: they differ only in their seeds."""
 
     task: str
     learner: str
     scheme: str
     variant: str
-    """What sets the recipe apart from the usual one of its task and learner; mostly empty."""
+    """How the recipe differs from the usual one of its task and learner; mostly empty."""
     scored: Sequence[Scored]
 
     @property
     def scores(self) -> list[float]:
-        """Of each seed, in percent."""
+        """The score of each seed, in percent."""
         return [100 * scored.success for scored in self.scored]
 
     @property
     def mean(self) -> float:
-        """In percent."""
+        """The mean over seeds, in percent."""
         return statistics.fmean(self.scores)
 
     @property
     def std(self) -> float | None:
-        """Over seeds, in percent; None of a single one."""
+        """The standard deviation over seeds, in percent; None for a single seed."""
         return spread(self.scores)
 
     @property
     def interval(self) -> Interval:
-        """95 %, in percent, over seeds and over the episodes of an evaluation."""
-        # Several evaluations of a run are on the same episodes: they count once.
+        """The 95 % interval, in percent, over seeds and over the episodes of an evaluation."""
+        # All evaluations of a run use the same episodes, so these count once.
         episodes = sum(scored.last.episodes for scored in self.scored)
         return success_interval(self.scores, episodes)
 
@@ -103,7 +102,7 @@ class Results:
     cells: Mapping[tuple[str, str, str, str], Cell]
     """By task, learner, variant and scheme."""
     variants: Mapping[str, str]
-    """What sets a run apart from the usual recipe of its task and learner, by its path."""
+    """How a run's recipe differs from the usual one of its task and learner, by its path."""
     runs: Sequence[RunRecord]
     notes: Sequence[Note]
 
@@ -126,7 +125,7 @@ class Results:
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:
-        """Task, learner and variant: every learner on every task, and every recipe there is."""
+        """Task, learner and variant: every learner on every task, with every recipe."""
         found = {(task, learner, variant) for task, learner, variant, _ in self.cells}
         return [
             (task, learner, variant)
@@ -136,18 +135,18 @@ class Results:
         ]
 
     def get(self, task: str, learner: str, scheme: str, variant: str = "") -> Cell | None:
-        """A cell; None where it is missing."""
+        """A cell; None if there is none."""
         return self.cells.get((task, learner, variant, scheme))
 
 
 def in_order(names: Iterable[str], registry: Iterable[str]) -> list[str]:
-    """Names as a registry has them, then those that it does not have."""
+    """Names in the order of a registry, then those that it does not have."""
     known = list(registry)
     return sorted(names, key=lambda n: (known.index(n) if n in known else len(known), n))
 
 
 def official_points(run: RunRecord) -> list[Point]:
-    """A run's official evaluations by step: of several, the one with the most episodes."""
+    """A run's official evaluations by step; for each step the one with the most episodes."""
     best: dict[int, Point] = {}
     for record in run.records("official"):
         point = _point(record)
@@ -159,13 +158,13 @@ def official_points(run: RunRecord) -> list[Point]:
 
 
 def score(run: RunRecord, last: int, since: float) -> Scored | str:
-    """A run's score, or why it has none.
+    """A run's score, or the reason why it has none.
 
     Args:
         run: The run.
-        last: How many evaluations count at the most: the last ones.
-        since: From which share of the training on they count. The paper's three are at 80, 90 and
-            100 %: earlier ones would be of policies that were not trained yet.
+        last: At most this many of the last evaluations count.
+        since: Evaluations count after this share of the training. The paper's three are at 80, 90
+            and 100 %. Earlier ones would measure policies that are not trained yet.
     """
     points = official_points(run)
     steps = run.config.steps
@@ -205,7 +204,7 @@ def gather(
 
 
 def _point(record: Mapping[str, Any]) -> Point | None:
-    """Read a record; None of one that lacks what an evaluation must have."""
+    """Read a record; None if it lacks what an evaluation must have."""
     try:
         seconds, spent = record.get("training_seconds"), record.get("processor_seconds")
         return Point(
@@ -220,9 +219,9 @@ def _point(record: Mapping[str, Any]) -> Point | None:
 
 
 def _variants(runs: Sequence[RunRecord]) -> dict[str, str]:
-    """Say of each run what sets it apart from the usual recipe of its task and learner.
+    """How each run's recipe differs from the usual one of its task and learner.
 
-    Runs with different recipes are never averaged: an ablation is no further seed.
+    Runs with different recipes are never averaged: an ablation is not another seed.
     """
     groups: dict[tuple[str, str], list[RunRecord]] = {}
     for run in runs:
@@ -232,8 +231,8 @@ def _variants(runs: Sequence[RunRecord]) -> dict[str, str]:
         recipes = {str(run.path): _recipe(run) for run in group}
         breadth = Counter(r for r, _ in {(recipes[str(x.path)], x.config.scheme) for x in group})
         count = Counter(recipes.values())
-        # The usual recipe is that of the most schemes, then of the most runs, then the one that
-        # differs least from the others, as what is ablated does, then the longest.
+        # The usual recipe is the one with the most schemes; then with the most runs; then the one
+        # that differs least from the others, because ablations differ from it; then the longest.
         usual = max(
             count,
             key=lambda r: (breadth[r], count[r], -_apart(r, count), int(dict(r)["steps"])),
@@ -245,12 +244,12 @@ def _variants(runs: Sequence[RunRecord]) -> dict[str, str]:
 
 
 def _apart(recipe: Recipe, others: Iterable[Recipe]) -> int:
-    """In how many places a recipe differs from others, all together."""
+    """In how many settings a recipe differs from others, in total."""
     return sum(a != b for other in others for a, b in zip(recipe, other, strict=True))
 
 
 def _recipe(run: RunRecord) -> Recipe:
-    """All that decides a run but its task, learner, scheme and seed."""
+    """Everything that decides a run except its task, learner, scheme and seed."""
     plain = dataclasses.asdict(run.config)
     for name in ("task", "learner", "scheme", "seed", "settings"):
         del plain[name]

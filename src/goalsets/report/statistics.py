@@ -1,4 +1,4 @@
-"""What can be said from a few seeds: means, spreads, and intervals that admit how few they are."""
+"""Statistics of a few seeds: means, spreads, and intervals that are valid for few seeds."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from goalsets.evaluate.stats import Rate
 
 RESAMPLES = 10_000
 _ENUMERATED = 6
-"""Up to so many seeds, all resamples are written out (6^6 = 46,656) and nothing is drawn."""
+"""Up to this many seeds, all resamples are enumerated (6^6 = 46,656) and none is drawn."""
 
 Interval = tuple[float, float]
 
 
 def spread(values: Sequence[float]) -> float | None:
-    """The sample standard deviation; None of a single value."""
+    """The sample standard deviation; None for a single value."""
     return statistics.stdev(values) if len(values) > 1 else None
 
 
 def mean_interval(values: Sequence[float], seed: int = 0) -> Interval | None:
-    """The 95 % interval of the mean by the percentile bootstrap over seeds; None of one seed."""
+    """The 95 % interval of the mean by the percentile bootstrap over seeds; None for one seed."""
     if len(values) < 2:
         return None
     means = _resamples(np.asarray(values, dtype=np.float64), np.random.default_rng(seed))
@@ -33,15 +33,15 @@ def mean_interval(values: Sequence[float], seed: int = 0) -> Interval | None:
 
 
 def success_interval(values: Sequence[float], episodes: int, seed: int = 0) -> Interval:
-    """The 95 % interval of a success rate in percent, of one seed or of several.
+    """The 95 % interval of a success rate in percent, for one or more seeds.
 
-    The wider of two: the bootstrap over seeds, and Wilson's interval over the episodes of all
-    seeds. The first alone would have no width where all seeds agree, such as three at 100 %.
+    It is the wider of two: the bootstrap over seeds, and Wilson's interval over the episodes of all
+    seeds. The bootstrap alone would have no width if all seeds agree, such as three at 100 %.
 
     Args:
-        values: Of each seed, in percent.
-        episodes: Of all seeds together.
-        seed: Of the bootstrap.
+        values: The success of each seed, in percent.
+        episodes: The number of episodes of all seeds together.
+        seed: The seed of the bootstrap.
     """
     rate = Rate(round(statistics.fmean(values) / 100 * episodes), episodes)
     low, high = (100 * bound for bound in rate.interval)
@@ -52,12 +52,13 @@ def success_interval(values: Sequence[float], episodes: int, seed: int = 0) -> I
 def gain_interval(pairs: Sequence[tuple[int, int, int]], seed: int = 0) -> Interval:
     """The 95 % interval of the mean gain over several seeds, in points.
 
-    As with `success_interval` the wider of two: the bootstrap over the seeds' gains, and the paired
-    bootstrap over the episodes of all seeds.
+    Like `success_interval`, it is the wider of two: the bootstrap over the seeds' gains, and the
+    paired bootstrap over the episodes of all seeds.
 
     Args:
-        pairs: Of each seed: episodes that only the one solved, that only the other solved, and all.
-        seed: Of the bootstrap.
+        pairs: For each seed, the number of episodes that only the one solved, that only the other
+            solved, and of all.
+        seed: The seed of the bootstrap.
     """
     won, lost, episodes = (sum(column) for column in zip(*pairs, strict=True))
     shares = [won / episodes, lost / episodes, 1 - (won + lost) / episodes]
@@ -70,9 +71,9 @@ def gain_interval(pairs: Sequence[tuple[int, int, int]], seed: int = 0) -> Inter
 
 
 def interquartile_mean(by_task: Mapping[str, Sequence[float]]) -> float:
-    """The mean of the middle half of all scores: its lowest and highest quarters do not count.
+    """The mean of the middle half of all scores, without the lowest and the highest quarter.
 
-    Every task has the same weight, however many seeds it has.
+    Every task has the same weight, whatever its number of seeds.
     """
     scores = [np.asarray(values, dtype=np.float64)[None] for values in by_task.values()]
     return float(_interquartile_means(scores)[0])
@@ -83,7 +84,7 @@ def interquartile_interval(
 ) -> Interval | None:
     """The 95 % interval of the interquartile mean over tasks, resampling seeds within each task.
 
-    None where a task has a single seed, which says nothing about the next one.
+    None if a task has a single seed, because that says nothing about other seeds.
     """
     if not by_task or any(len(values) < 2 for values in by_task.values()):
         return None
@@ -97,7 +98,7 @@ def interquartile_interval(
 
 
 def _interquartile_means(by_task: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Of scores `[R, seeds]` of each task: `[R]`."""
+    """The interquartile means `[R]` of scores `[R, seeds]` of each task."""
     scores = np.concatenate(by_task, axis=1)
     weights = np.concatenate([np.full(s.shape[1], 1 / s.shape[1]) for s in by_task])
     order = np.argsort(scores, axis=1, kind="stable")
@@ -109,14 +110,14 @@ def _interquartile_means(by_task: Sequence[NDArray[np.float64]]) -> NDArray[np.f
 
 
 def correlation(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Pearson's r; None of fewer than three points, or of points that do not vary."""
+    """Pearson's r; None for fewer than three points, or for points that do not vary."""
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     return float(np.corrcoef(x, y)[0, 1])
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values adjusted for being many, by Holm's step-down method."""
+    """P-values adjusted for multiple tests, by Holm's step-down method."""
     order = np.argsort(p_values, kind="stable")
     adjusted = [0.0] * len(p_values)
     highest = 0.0
@@ -136,5 +137,5 @@ def _resamples(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray
 
 @functools.cache
 def _all_choices(count: int) -> NDArray[np.intp]:
-    """Every way to draw so many of so many with replacement, `[count ** count, count]`."""
+    """All draws of `count` out of `count` with replacement, `[count ** count, count]`."""
     return np.indices((count,) * count).reshape(count, -1).T

@@ -1,4 +1,4 @@
-"""One model, many predicates: what runs answered on the suites that they shared."""
+"""One model, many predicates: the results of runs on the suites that they share."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TITLE = "One model, many predicates"
 
 @dataclass(frozen=True)
 class Answered:
-    """What one run answered: outcomes by predicate; an empty one was not asked."""
+    """The outcomes of one run by predicate; empty for a predicate that was not asked."""
 
     run: RunRecord
     variant: str
@@ -44,23 +44,23 @@ class Share:
 
     values: Sequence[float]
     episodes: int
-    """Of each seed, at the least."""
+    """The least number of episodes of a seed."""
     all_episodes: int
-    """Of all seeds."""
+    """The number of episodes of all seeds."""
 
     @property
     def mean(self) -> float:
-        """Over seeds."""
+        """The mean over seeds."""
         return statistics.fmean(self.values)
 
     @property
     def std(self) -> float | None:
-        """Over seeds; None of a single one."""
+        """The standard deviation over seeds; None for a single seed."""
         return spread(self.values)
 
     @property
     def interval(self) -> Interval:
-        """95 %, over seeds and over episodes."""
+        """The 95 % interval, over seeds and over episodes."""
         return success_interval(self.values, self.all_episodes)
 
 
@@ -79,7 +79,7 @@ class Column:
         return f"{self.learner} {self.scheme}" + (f" ({self.variant})" if self.variant else "")
 
     def share(self, predicate: str) -> Share | None:
-        """Success on a predicate; None where no run was asked."""
+        """Success on a predicate; None if no run was asked."""
         told = [a.outcomes[predicate] for a in self.answered if a.outcomes.get(predicate)]
         if not told:
             return None
@@ -96,7 +96,7 @@ class Column:
 
 @dataclass(frozen=True)
 class SuiteResults:
-    """All that was answered of one suite."""
+    """The results of one suite."""
 
     task: str
     suite: str
@@ -107,16 +107,16 @@ class SuiteResults:
     alone: bool = True
     """Whether it is the only suite of its task."""
     plan: bool = False
-    """Whether chains of questions were asked, and not whole ones."""
+    """Whether chains of questions were asked instead of whole ones."""
 
     @property
     def name(self) -> str:
-        """For files; the digest is in it where a task has several suites."""
+        """The name of its files; with the digest if a task has several suites."""
         what = "chains" if self.plan else "predicates"
         return plain_name(f"{what} {self.task} {'' if self.alone else self.digest[:6]}")
 
     def published(self, column: Column, predicate: str) -> Published | None:
-        """The paper's number, if it has one; the paper asks no chains."""
+        """The paper's number, if there is one; the paper has no chains."""
         if self.plan:
             return None
         key = (column.learner, self.task, column.scheme, predicate)
@@ -124,12 +124,12 @@ class SuiteResults:
 
 
 def gather_suites(results: Results, notes: list[Note], plan: bool = False) -> list[SuiteResults]:
-    """Put the records of suites together, one result for each suite that was run.
+    """Collect the records of suites: one result for each suite that was run.
 
     Args:
         results: The runs.
-        notes: What is left out is added to them.
-        plan: Those of chains of questions; without it, those of whole questions.
+        notes: A note is added for each record that is left out.
+        plan: Whether to take records of chains of questions, or of whole questions.
     """
     found: dict[tuple[str, str, str], list[Answered]] = {}
     queries: dict[str, dict[str, str]] = {}
@@ -231,7 +231,7 @@ def _by_digest(run: RunRecord, plan: bool) -> dict[str, list[Mapping]]:
 
 
 def _merge(run: RunRecord, variant: str, records: Sequence[Mapping]) -> Answered:
-    """All episodes that a run's records hold, whichever command asked for them."""
+    """All episodes in a run's records of a suite, from several commands."""
     outcomes: dict[str, dict[tuple[int, int], bool]] = {}
     refused: dict[str, str] = {}
     for record in records:

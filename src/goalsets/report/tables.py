@@ -1,4 +1,4 @@
-"""Table: what is shown, in Markdown, LaTeX and HTML, and what is counted, in CSV."""
+"""A table: formatted in Markdown, LaTeX and HTML, and its numbers in CSV."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 MISSING = "—"
-"""What stands where there is no result."""
+"""The text of a cell without a result."""
 
 Record = Mapping[str, str | int | float | None]
 
@@ -44,10 +44,10 @@ class Entry:
 
     text: str
     note: str = ""
-    """Said in small beside it, such as the paper's number."""
+    """Small print beside it, such as the paper's number."""
     bold: bool = False
     code: bool = False
-    """Whether it is a name, to be set as code."""
+    """Whether it is a name, to be formatted as code."""
 
 
 @dataclass(frozen=True)
@@ -55,18 +55,18 @@ class Table:
     """A table that people read, and the numbers behind it."""
 
     name: str
-    """Of its files, and of the LaTeX label."""
+    """The name of its files, and of the LaTeX label."""
     title: str
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Entry]]
     records: Sequence[Record]
-    """A row each for the CSV file, to six digits."""
+    """The rows of the CSV file, to six digits."""
     left: int = field(default=1)
-    """How many columns from the left are names, and not numbers."""
+    """How many of the first columns are names, not numbers."""
 
     def to_csv(self) -> str:
-        """The numbers, a record a line; an empty field is missing."""
+        """The numbers, one record per line; an empty field is missing."""
         names = list(dict.fromkeys(name for record in self.records for name in record))
         text = io.StringIO()
         writer = csv.DictWriter(text, names, lineterminator="\n")
@@ -111,7 +111,7 @@ class Table:
 
 
 def escape_tex(text: str) -> str:
-    """Text that LaTeX prints as it is."""
+    """Text escaped for LaTeX."""
     return "".join(_TEX.get(character, character) for character in text)
 
 

@@ -1,4 +1,4 @@
-"""Writing a report: tables and figures first, the pages that show them last."""
+"""Write a report: first tables and figures, then the pages that show them."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _FIGURES, _TABLES = "figures", "tables"
 
 @dataclass(frozen=True)
 class Options:
-    """What a report is asked to be."""
+    """Options of a report."""
 
     title: str = "Goal sets: results"
     last: int = 3
-    """How many of a run's last evaluations its score is the mean of, at the most."""
+    """A run's score is the mean of at most this many of its last evaluations."""
     since: float = 0.8
-    """From which share of the training on evaluations count."""
+    """Evaluations count after this share of the training."""
     scheme: str | None = None
-    """The GS-HER scheme of the dumbbell and the gains; the first with runs unless given."""
+    """The GS-HER scheme of the dumbbell and the gains; by default the first with runs."""
     skip: Sequence[Slow] = ()
     """Slow parts to leave out."""
 
     def __post_init__(self) -> None:
-        """Check what can be checked without runs."""
+        """Check the values."""
         if self.last < 1:
             raise GoalsetsError(f"last must be 1 or more, got {self.last}.")
         if not 0 <= self.since <= 1:
@@ -75,9 +75,9 @@ def write_report(
 
     Args:
         places: Run directories, or directories that contain them.
-        output: Where to; what an earlier report left there is replaced.
-        options: What it is asked to be.
-        watch: Told what is under way, how much of it is done, and of how much.
+        output: The directory; files of an earlier report are replaced.
+        options: The options.
+        watch: Called with the current part, how much of it is done, and its size.
     """
     options = options or Options()
     found = read_runs(places, lambda done, total: watch("reading runs", done, total))
@@ -141,8 +141,8 @@ def _sections(
             "Distances and values",
             "What the learned values say about how far a goal is.",
             [*distances.draw_distances(results, notes), *surfaces],
-            "No run has a record of 'goalsets distance', and none has a value landscape: those "
-            "are for tasks whose states can be laid out in a plane, and for learners with a value.",
+            "No run has a record of 'goalsets distance', and none has a value landscape. A "
+            "landscape needs a task with a plane of states, and a learner with a value.",
         ),
         Section(
             "Learning curves",
@@ -161,7 +161,7 @@ def _sections(
 
 
 def _chains(results: Results, notes: list[Note]) -> list[Section]:
-    """Chains of questions, in a section of their own; none where nobody asked one."""
+    """The section on chains of questions; empty if no run was asked one."""
     suites = [predicate_table(seen) for seen in gather_suites(results, notes, plan=True)]
     parts = _there(chain_table(results), *suites)
     told = "The same runs, asked one part of a goal after another: see 'goalsets eval --plan'."
@@ -169,7 +169,7 @@ def _chains(results: Results, notes: list[Note]) -> list[Section]:
 
 
 def _scheme(results: Results, options: Options) -> str:
-    """The GS-HER scheme of figures that show one."""
+    """The GS-HER scheme of figures that show only one."""
     if options.scheme is not None:
         return options.scheme
     ours = [s for s in ordered_schemes() if answers_queries(s)]
@@ -238,7 +238,7 @@ def _write(
 
 
 def _write_index(report: Report, files: Sequence[Path], output: Path) -> None:
-    """Write what the report consists of, and remove what an earlier one left that this has not."""
+    """Write the list of the report's files, and remove other files of an earlier report."""
     index = output / INDEX
     own = [str(file.relative_to(output)) for file in files]
     for name in _earlier(index):

@@ -1,1 +1,1 @@
-"""What a run is: configuration, frame, weights and directory. Nothing here trains."""
+"""Runs: their configuration, frame, weights and directory. Nothing here trains."""

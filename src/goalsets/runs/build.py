@@ -1,4 +1,4 @@
-"""Putting a learner together out of a configuration and a frame."""
+"""Builds a learner from a configuration and a frame."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from goalsets.runs.config import TrainConfig
 from goalsets.runs.frame import Frame
 
 BANK_STATES = 1024
-"""States kept with a policy whose fill is drawn from the data."""
+"""The number of states that are stored with a policy with a random fill."""
 
 
 def make_learner(config: TrainConfig, frame: Frame, bank: torch.Tensor | None = None) -> Learner:
-    """Create the learner with fresh weights from the configuration's seed.
+    """Create the learner with initial weights from the configuration's seed.
 
     Args:
         config: The run.
-        frame: What is known of the data.
+        frame: The frame of the data.
         bank: `[N, D]`, standardised states for a random fill.
     """
-    # Weights are the only thing drawn from torch's global generator, and only here.
+    # Only weights are drawn from torch's global generator, and only here.
     with torch.random.fork_rng():
         torch.manual_seed(config.seed)
         conditioner = _make_conditioner(config, frame, bank)
@@ -45,7 +45,7 @@ def make_learner(config: TrainConfig, frame: Frame, bank: torch.Tensor | None = 
 
 
 def _make_conditioner(config: TrainConfig, frame: Frame, bank: torch.Tensor | None) -> Conditioner:
-    """What the scheme lets a network hear, shown in the way that the configuration says."""
+    """The conditioner of the scheme, with the goal inputs of the configuration."""
     layout, relations = frame.layout, INPUTS[config.inputs]
     base = CONDITIONERS[SCHEMES[config.scheme].conditioning].make(layout, config.fill, bank)
     if relations is None:
@@ -58,7 +58,7 @@ def _make_conditioner(config: TrainConfig, frame: Frame, bank: torch.Tensor | No
 
 
 def placeholder_bank(config: TrainConfig, frame: Frame) -> torch.Tensor | None:
-    """Room for a bank that a checkpoint will fill."""
+    """An empty bank, which a checkpoint fills later."""
     return None if config.fill != "random" else torch.zeros(BANK_STATES, frame.layout.dim)
 
 

@@ -1,4 +1,4 @@
-"""What a run is made of: one frozen configuration."""
+"""The configuration of a run: one frozen dataclass."""
 
 from __future__ import annotations
 
@@ -8,84 +8,91 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 from goalsets.condition import INPUTS, Fill
 from goalsets.core import GoalsetsError, door
 from goalsets.core.door.fit import Whole
 from goalsets.learners import DEFAULT, LEARNERS
+from goalsets.learners.settings import check_settings, types_of
 from goalsets.relabel.queries import DEFAULT_SCHEME, SCHEMES
 
 VERSION = 1
-"""Of the configuration's file. Files without one are older; what they lack has the default, so a
-new field's default must be what was done before there was the field."""
+"""The version of the configuration's file. Older files have none, and lack newer fields. A missing
+field gets its default, so the default of a new field must keep the old behaviour."""
 
 _MOST = {"steps": 10**12, "batch_size": 1 << 24, "hidden": 8192, "horizon": 10**9}
-"""The largest values that make sense: what is larger was mistyped, or shall fill memory."""
+"""The largest values that make sense. A larger value is a mistake, or is meant to fill memory."""
 
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """A training run, completely. Two equal configurations give equal runs."""
+    """The complete configuration of a run. Equal configurations give equal runs."""
 
     task: str
-    """The task whose layout, horizon and official query hold."""
+    """The task, which gives the layout, the horizon and the official query."""
     learner: str = DEFAULT
     """The algorithm."""
     scheme: str = DEFAULT_SCHEME
     """How transitions are relabeled."""
     seed: int = 0
-    """Decides everything random."""
+    """The seed of all random numbers."""
     steps: int = 200_000
     """Gradient steps."""
     batch_size: int = 8192
     """Transitions in a step."""
     learning_rate: float = 8e-4
-    """AdamW's, at the start."""
+    """The initial learning rate of AdamW."""
     schedule: Literal["constant", "cosine"] = "constant"
-    """Whether the learning rate stays, or falls to zero along half a cosine by the last step: in
-    a short run the last policy is then not the one of a chance moment."""
+    """Whether the learning rate is constant, or falls to zero along half a cosine. With `cosine`,
+    the final policy of a short run depends less on the last few steps."""
     weight_decay: float = 1e-2
-    """AdamW's; the library's default, as in the released code."""
+    """The weight decay of AdamW; by default the library's, as in the released code."""
     clip: float | None = 1.0
     """Largest gradient norm; None does not clip."""
     clip_apart: bool = False
-    """Clip each network by itself: one's large gradient then does not shrink the others'."""
+    """Clip each network separately, so that a large gradient of one does not shrink the others."""
     hidden: int = 256
     """Width of the networks' hidden layers."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """What matrix products of a training step are computed in; weights stay in float32, and a
-    trained policy acts in float32. See `goalsets.train.precision`."""
+    """The type of matrix products in a training step. Weights stay in float32, and a trained policy
+    acts in float32. See `goalsets.train.precision`."""
     horizon: int | None = None
-    """H_max: how many steps ahead a goal may lie; the task's unless given."""
+    """H_max: how many steps ahead a goal may be; by default the task's."""
     labels: Literal["predicate", "terms", "identity", "arrival"] = "predicate"
-    """What counts as being at a goal: see `goalsets.relabel.labels`; and whether steps to a goal
-    are those to its arrival: see `goalsets.relabel.arrivals`."""
+    """Which states count as being at a goal (see `goalsets.relabel.labels`). With `arrival`, steps
+    to a goal are counted to its arrival (see `goalsets.relabel.arrivals`)."""
     epsilon: float = 0.02
-    """ε of the predicate labels, and of arrivals where a group has no tolerance or is cut."""
+    """ε of predicate labels. Arrivals use it for groups without a tolerance, and for groups of
+    which only a part is active."""
     direct: int | None = None
-    """Steps within which an actor's goal must be arrived at (see `goalsets.relabel.arrivals`); None
-    takes any future goal."""
+    """An actor's goals must be reached within this many steps (see `goalsets.relabel.direct`); None
+    allows any future goal."""
+    direct_robot: int | None = None
+    """With `direct`: the same for questions about the robot alone, which reaches any place quickly.
+    Groups with a `kind` are objects; all others are the robot."""
     linger: int = 0
-    """With `direct`: steps after its arrival at which an actor is still asked for a goal. It then
-    learns what the data did when it was there."""
+    """With `direct`: for this many steps after its arrival, an actor still gets the goal. So it
+    learns what the data does at the goal."""
     settled: int = 0
-    """With `direct`: steps for which a goal about an object must have held when it is drawn. What
-    it only passed by is then no goal. Objects are what has a `kind` in the layout."""
+    """With `direct`: a goal about an object must have held for this many steps at the reference, so
+    that places which an object only passes are not goals. Objects are groups with a `kind`."""
     inputs: str = "plain"
-    """What networks are shown of a question: the paper's [s̄, ḡ, q] is `plain`; see
+    """The goal inputs of the networks: `plain` is the paper's [s̄, ḡ, q]; see
     `goalsets.condition.INPUTS`."""
     fill: Fill = "learned"
-    """What stands where a query does not look."""
+    """The fill of inactive coordinates in the goal input."""
     clamp: Literal["environment", "standardised"] = "environment"
-    """Whether an actor is bounded by the bounds of actions, in the environment's units, or by ±1 in
-    standardised ones."""
+    """Whether an actor's actions are clamped to the bounds of actions, or to ±1 in standardised
+    units."""
     action_low: Sequence[float] | None = None
-    """The smallest action, one number for all components or one for each; what is known of the
-    task or of the data unless given."""
+    """The smallest action: one number for all components, or one for each. By default the task or
+    the data gives it."""
     action_high: Sequence[float] | None = None
-    """The largest."""
+    """The largest action, given in the same way."""
+    action_switches: Sequence[int] | None = None
+    """Components of actions that have two values in the data, such as a command to open a gripper;
+    a policy answers only these. By default the store says which; an empty list means none."""
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Settings of the learner; see its configuration."""
 
@@ -98,6 +105,8 @@ class TrainConfig:
         for name in ("action_low", "action_high"):
             if (told := getattr(self, name)) is not None:  # a file has lists
                 object.__setattr__(self, name, tuple(float(number) for number in told))
+        if self.action_switches is not None:
+            object.__setattr__(self, "action_switches", tuple(sorted(set(self.action_switches))))
         self._check_ranges()
 
     def _check_ranges(self) -> None:
@@ -113,8 +122,16 @@ class TrainConfig:
                 raise GoalsetsError(f"{name} must be 0 or more, got {value}.")
         if not 0 < self.learning_rate < math.inf:
             raise GoalsetsError(f"learning_rate must be above 0, got {self.learning_rate}.")
+        self._check_windows()
+
+    def _check_windows(self) -> None:
         if self.direct is not None and self.direct < 1:
             raise GoalsetsError(f"direct must be 1 step or more, got {self.direct}.")
+        if self.direct_robot is not None and not 1 <= self.direct_robot <= (self.direct or 0):
+            raise GoalsetsError(
+                f"direct_robot must be 1 step or more, and at most direct ({self.direct}), got "
+                f"{self.direct_robot}."
+            )
         for name in ("linger", "settled"):
             if getattr(self, name) < 0:
                 raise GoalsetsError(f"{name} must be 0 steps or more, got {getattr(self, name)}.")
@@ -133,14 +150,17 @@ class TrainConfig:
 
     @classmethod
     def from_json(cls, text: str) -> TrainConfig:
-        """Read what `to_json` wrote, now or in an older version."""
+        """Read the text that `to_json` wrote, in this or an older version."""
         return cls.from_plain(door.parse_json(text, "the configuration"))
 
     @classmethod
     def from_plain(cls, plain: Any) -> TrainConfig:  # noqa: ANN401 - whatever a file holds
-        """Read what a configuration's JSON holds."""
+        """Read the content of a configuration's JSON."""
         if not isinstance(plain, dict):
-            raise GoalsetsError("expected a configuration, a mapping of names to values.")
+            raise GoalsetsError(
+                "expected a configuration, a mapping of names to values, got "
+                f"{type(plain).__name__}."
+            )
         plain = dict(plain)
         version = plain.pop("version", 0)
         unknown = sorted(set(plain) - {field.name for field in dataclasses.fields(cls)})
@@ -148,10 +168,12 @@ class TrainConfig:
             what = f", with {', '.join(map(repr, unknown))}" if unknown else ""
             raise GoalsetsError(
                 f"the configuration has version {version}{what}; this goalsets reads versions up "
-                f"to {VERSION}. A newer one wrote it, or it is not of a run."
+                f"to {VERSION}. A newer goalsets wrote it, or it is not the configuration of a run."
             )
         if "task" not in plain:
-            raise GoalsetsError("the configuration names no task: it is not of a run.")
+            raise GoalsetsError(
+                "the configuration has no 'task': it is not the configuration of a run."
+            )
         return cls(**plain)
 
 
@@ -161,7 +183,7 @@ def _types() -> dict[str, Any]:
 
 
 def _check_types(config: TrainConfig) -> None:
-    """Raise an error for a value that is of another type: files and overrides may hold anything."""
+    """Raise an error for a value of a wrong type: files and overrides may hold anything."""
     for name, wanted in _types().items():
         value = getattr(config, name)
         if name != "settings":
@@ -171,35 +193,14 @@ def _check_types(config: TrainConfig) -> None:
 
 
 def _check_settings(learner: str, settings: Mapping[str, Any]) -> None:
-    """Raise an error for a setting that the learner does not have, or that is of another type."""
-    types = get_type_hints(LEARNERS[learner].Config)
-    for name, value in settings.items():
-        if name not in types:
-            known = ", ".join(types) or "none"
+    """Raise an error for a setting that the learner does not have, or whose value does not fit."""
+    config = LEARNERS[learner].Config
+    for name in settings:
+        if name not in types_of(config):
+            known = ", ".join(types_of(config)) or "none"
             raise GoalsetsError(f"{learner} has no setting {name!r}; it has: {known}.")
-        if not _fits(value, types[name]):
-            expected = " or ".join(_told(types[name]))
-            raise GoalsetsError(f"{learner}'s {name} needs {expected}, got {value!r}.")
-
-
-def _fits(value: object, wanted: Any) -> bool:  # noqa: ANN401 - a type, as an annotation says it
-    if get_origin(wanted) in (Union, UnionType):
-        return any(_fits(value, each) for each in get_args(wanted))
-    if get_origin(wanted) is Literal:
-        return value in get_args(wanted)
-    if wanted is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    # A configuration is a JSON file: of a list, only that it is one can be seen here.
-    plain = get_origin(wanted) or wanted
-    return wanted is Any or type(value) is plain or (plain is tuple and type(value) is list)
-
-
-def _told(wanted: Any) -> list[str]:  # noqa: ANN401 - as above
-    """What a type takes, for people."""
-    if get_origin(wanted) in (Union, UnionType):
-        return [text for each in get_args(wanted) for text in _told(each)]
-    if get_origin(wanted) is Literal:
-        return [repr(choice) for choice in get_args(wanted)]
-    if wanted in (float, NoneType):
-        return ["a number" if wanted is float else "null"]
-    return [f"a value of type {getattr(get_origin(wanted) or wanted, '__name__', wanted)}"]
+    check_settings(config, settings, f"{learner}'s ")
+    try:
+        config(**settings)  # a configuration may have checks of its own
+    except (TypeError, ValueError) as error:
+        raise GoalsetsError(f"the settings of {learner}: {error}") from None

@@ -1,7 +1,7 @@
-"""A run's planner: kept in its directory, and learned from its data the first time.
+"""A run's planner: it is stored in the run's directory, and learned from the data the first time.
 
-A planner that was learned from other data than the run is never used in silence: who names a store
-is told that it is another, and a store that nobody named is refused.
+If a planner was learned from other data than the run, there is always a message: a note if the user
+named the data, and an error otherwise.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from goalsets.runs.run import Run
 
 WAIT = 10
-"""Steps for which a part is still asked for when it has arrived, if a run was trained for so many:
-enough to let go of a cube."""
+"""The most steps for which a part is still asked for after it has arrived; a run must have been
+trained with as many steps of `linger`. Ten steps are enough to release a cube."""
 MOST_STATES = 1_000_000
-"""A planner is learned from about so many states at the most: more teach it nothing new, and data
-on disk need not fit into memory."""
+"""A planner is learned from at most about this many states. More would not improve it, and large
+data need not fit into memory."""
 
 
 def planner_of(
@@ -41,17 +41,18 @@ def planner_of(
     again: bool = False,
     say: Callable[[str], None] = silence,
 ) -> Planner:
-    """The planner of a run: the one in its directory, or one that is learned now and kept there.
+    """The planner of a run: the one in its directory, or one that is learned now and stored there.
 
-    A model that comes with goalsets is not written to: its planner is learned each time, unless it
-    comes with one.
+    Nothing is written to a model that comes with goalsets: if it has no planner, one is learned
+    each time.
 
     Args:
         run: The run.
-        store: Data to learn from, or its directory. Unless given, the data of the run's task, which
-            must then be what the run was trained on; it is looked for only if there is no planner.
-        again: Learn even if there is a planner.
-        say: Told that it learns, which takes seconds, and what somebody should know of the data.
+        store: The data to learn from, or its directory. By default the data of the run's task,
+            which must be the data that the run was trained on. It is needed only if there is no
+            planner.
+        again: Learn a planner even if there is one.
+        say: Called with messages about the learning, which takes seconds, and about the data.
 
     Raises:
         PlannerFileError: The planner in the directory cannot be read.
@@ -62,7 +63,7 @@ def planner_of(
         planner = _read(path, run)
         if named is None or planner.data == named.fingerprint:
             return _told(planner, path, run, say)
-        say(f"{path} was learned from other data: it is learned anew.")
+        say(f"{path} was learned from other data: it is learned again.")
     data = named or _own_store(run)
     planner = learn_planner(run.frame.layout, data, say)
     planner = dataclasses.replace(planner, wait=min(run.config.linger, WAIT))
@@ -72,7 +73,7 @@ def planner_of(
 
 
 def kept_planner(run: Run) -> Planner | None:
-    """The planner in a run's directory; None where there is none. Nothing is learned."""
+    """The planner in a run's directory; None if there is none. Nothing is learned."""
     path = run.path / PLANNER
     return _read(path, run) if path.exists() else None
 
@@ -84,8 +85,8 @@ def learn_planner(
     train = store.train
     if train.observations.shape[1] != layout.dim:
         raise GoalsetsError(
-            f"{store.path} has states of {train.observations.shape[1]} coordinates, the policy is "
-            f"for {layout.dim}: no planner can be learned from it."
+            f"{store.path} has states of {train.observations.shape[1]} coordinates, but the policy "
+            f"needs {layout.dim}: name data of the same task to learn a planner."
         )
     observations, offsets = _enough(train, MOST_STATES)
     of = "" if len(offsets) > train.num_episodes else f" of {train.num_episodes:,}"
@@ -103,7 +104,7 @@ def learn_planner(
 
 
 def _enough(train: Trajectories, most: int) -> tuple[Floats, Rows]:
-    """States `[R, D]` and where their episodes begin: all, or evenly spread episodes of many."""
+    """States `[R, D]` and the rows at which episodes begin; of many, evenly spread episodes."""
     if train.num_states <= most:
         return train.observations, train.offsets
     every = -(-train.num_states // most)
@@ -117,38 +118,38 @@ def _read(path: Path, run: Run) -> Planner:
         planner = read_planner(path)
     except PlannerFileError as error:
         raise PlannerFileError(
-            f"{error} Remove it, and it is learned from the data again."
+            f"{error} Remove the file, and the planner is learned from the data again."
         ) from None
     check_layout(planner, run.frame.layout)
     return planner
 
 
 def _told(planner: Planner, place: Path, run: Run, say: Callable[[str], None]) -> Planner:
-    """Say so where a planner knows other data than the run."""
+    """Add a note if a planner was learned from other data than the run."""
     if planner.data != run.data["fingerprint"]:
         which = f"other data (fingerprint {planner.data[:8]})" if planner.data else "unknown data"
         say(
-            f"note: the planner in {place} is of {which}; {run.path} was trained on "
+            f"note: the planner in {place} was learned from {which}; {run.path} was trained on "
             f"{run.data['fingerprint'][:8]}."
         )
     return planner
 
 
 def _own_store(run: Run) -> Store:
-    """The data of the run's task, which nobody named: it must be the run's."""
-    from goalsets.collect.find import find_store  # with environments, which nothing else here needs
+    """The data of the run's task; it must be the data that the run was trained on."""
+    from goalsets.collect.find import find_store  # imports environments, which only this needs
 
     try:
         store = find_store(run.config.task)
     except GoalsetsError as error:
         raise GoalsetsError(
-            f"{run.path} has no {PLANNER}, and no data to learn one from is here: {error}"
+            f"{run.path} has no {PLANNER}, and there is no data to learn one from: {error}"
         ) from None
     if store.fingerprint != run.data["fingerprint"]:
         raise GoalsetsError(
-            f"{run.path} has no {PLANNER}, and the data in {store.path} is not what it was trained "
-            f"on (fingerprint {store.fingerprint[:8]}, not {run.data['fingerprint'][:8]}). Name a "
-            "store to learn from: --data STORE, or planning(store) in Python. This one, too, can "
-            "be named."
+            f"{run.path} has no {PLANNER}, and the data in {store.path} is not the data that it "
+            f"was trained on (fingerprint {store.fingerprint[:8]}, not "
+            f"{run.data['fingerprint'][:8]}). To learn from this or another store, name it: "
+            "--data STORE, or planning(store) in Python."
         )
     return store

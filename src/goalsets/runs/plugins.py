@@ -1,4 +1,4 @@
-"""Which plugins a run needs: written beside its configuration, and asked for when it is opened."""
+"""The plugins that a run needs: stored with its configuration, and checked when it is opened."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from goalsets.relabel.queries import QUERY_DISTRIBUTIONS, SCHEMES
 from goalsets.runs.config import TrainConfig
 
 KEY = "plugins"
-"""In `config.json`, beside the fields of the configuration. It is no part of that, so a run is
-called the same with and without it."""
+"""The key in `config.json`, beside the fields of the configuration. It is not one of them, so the
+name of a run does not depend on it."""
 
 
 def needed_plugins(config: TrainConfig) -> list[str]:
-    """The modules of the plugins without which a run of this configuration cannot be opened."""
+    """The modules of the plugins that a run of this configuration needs."""
     scheme = SCHEMES[config.scheme]
     parts: list[tuple[Registry[Any], str]] = [
         (LEARNERS, config.learner),
@@ -28,7 +28,7 @@ def needed_plugins(config: TrainConfig) -> list[str]:
         (QUERY_DISTRIBUTIONS, scheme.queries),
         (CONDITIONERS, scheme.conditioning),
     ]
-    if config.task in TASKS:  # a store of one's own is trained on without a task
+    if config.task in TASKS:  # a run on a user's own data has no task
         parts.append((TASKS, config.task))
     found = {registry.plugin_of(name) for registry, name in parts}
     return sorted(plugin for plugin in found if plugin is not None)
@@ -43,10 +43,9 @@ def write_config(config: TrainConfig) -> str:
 
 
 def read_config(path: Path) -> TrainConfig:
-    """Read a file with what `write_config` gave, now or in an older version.
+    """Read a file with the text of `write_config`, from this or an older version.
 
-    Nothing is imported because a run directory names it: whoever opens a run decides what code is
-    run for it.
+    The plugins that a run directory names are not imported: the user decides which code runs.
     """
     plain = door.read_json(path)
     if isinstance(plain, dict) and KEY in plain:

@@ -1,10 +1,9 @@
-"""Presets: sets of hyperparameters with a name.
+"""Presets: named sets of hyperparameters.
 
-`paper` is what the paper describes, `released` what its released code does, `ogbench` the budget of
-the benchmark's own learners, `cpu` what serves best in minutes on two cores: it was chosen by the
-measurements in docs/learners. `hour` is what serves best in an hour on two cores: see
-docs/direct.md. `small` is for worlds that small networks learn in less than a
-minute. What suits one learner stands in that learner's file.
+`paper` is what the paper describes. `released` is what its released code does. `ogbench` has the
+budget of the benchmark's own learners. `cpu` is best for minutes on two cores; the measurements in
+docs/learners chose it. `hour` is best for an hour on two cores: see docs/direct.md. `small` is for
+worlds that small networks learn in less than a minute. Values for a single learner are in its file.
 """
 
 from __future__ import annotations
@@ -22,38 +21,38 @@ Fields = dict[str, Any]
 """Fields of `TrainConfig`."""
 
 DIRECT = "direct"
-"""The name under which a learner declares what suits it with direct hindsight, at any preset."""
+"""The name under which a learner declares its settings for direct hindsight, for any preset."""
 DIRECT_NOISY = "direct-noisy"
-"""The same, where the data is noisy."""
+"""The name of its settings for direct hindsight on noisy data."""
 HOUR = "hour"
-"""The preset that has direct hindsight with every scheme."""
+"""The preset that uses direct hindsight with every scheme."""
 _NOISY = "noisy"
-"""The kind of data that the presets of learners were chosen on."""
+"""The kind of data on which the presets of learners were chosen."""
 
 PRESETS: Registry[Callable[[str, str], Fields]] = Registry("preset")
 
 
 def paper_alpha(task: str, learner: str) -> Fields:
-    """The paper's α as a learner's setting; nothing for tasks and learners that have none."""
+    """The paper's α as a learner's setting; empty for tasks and learners without one."""
     alphas, kind = LEARNERS[learner].paper_alpha, _data_kind(task)
     return {"alpha": alphas[kind]} if kind is not None and kind in alphas else {}
 
 
 def _data_kind(task: str) -> str | None:
-    """What the data of a task is like; None for data that is no task's."""
+    """The kind of a task's data; None for a user's own data."""
     return TASKS[task].data_kind if task in TASKS else None
 
 
 def _own(preset: str, learner: str) -> Fields:
-    """What a learner declares for a preset."""
+    """The fields that a learner declares for a preset."""
     return dict(LEARNERS[learner].presets.get(preset, {}))
 
 
 def _scaled_alpha(task: str, learner: str, chosen: float) -> float:
-    """An α that was chosen on noisy data, scaled as the paper scales its own to other data.
+    """Scale an α that was chosen on noisy data to other data, as the paper scales its own.
 
-    The noisier the data, the less a policy should imitate it. But no more than tenfold: in minutes,
-    the paper's thirtyfold left GCIQL on play little but imitation (results/tried.csv).
+    The noisier the data, the less a policy should imitate it. The factor is at most ten: in a short
+    run, the paper's factor of thirty made GCIQL on play data mostly imitate (results/tried.csv).
     """
     paper = paper_alpha(task, learner)
     if not paper:
@@ -64,7 +63,7 @@ def _scaled_alpha(task: str, learner: str, chosen: float) -> float:
 
 @PRESETS.register("paper")
 def paper(task: str, learner: str) -> Fields:
-    """200,000 steps of 8192, predicate labels, no floor under targets."""
+    """200,000 steps of 8192, predicate labels, no witness."""
     return {
         "steps": 200_000,
         "batch_size": 8192,
@@ -75,7 +74,7 @@ def paper(task: str, learner: str) -> Fields:
 
 @PRESETS.register("released")
 def released(task: str, learner: str) -> Fields:
-    """The paper's budget with the behaviour of its released code, where the two differ."""
+    """The paper's budget, with the behaviour of its released code."""
     own = _own("released", learner).get("settings", {})
     return {
         **paper(task, learner),
@@ -97,7 +96,7 @@ def ogbench(task: str, learner: str) -> Fields:
 
 
 _MINUTES: Mapping[str, Any] = {"schedule": "cosine", "labels": "identity", "clip_apart": True}
-"""What serves all short trainings: a falling learning rate, and networks that are clipped apart."""
+"""The fields of all short runs: a falling learning rate, and gradients clipped by network."""
 
 
 @PRESETS.register("cpu")
@@ -109,16 +108,16 @@ def cpu(task: str, learner: str) -> Fields:
 
 @PRESETS.register(HOUR)
 def hour(task: str, learner: str) -> Fields:
-    """More steps, computed in bfloat16; and direct hindsight, whatever the scheme."""
+    """More steps, computed in bfloat16, and direct hindsight with every scheme."""
     fields = {**_MINUTES, **_own("cpu", learner), "steps": 12_000, **_own(HOUR, learner)}
     return {**_suited(task, learner, fields), "precision": "bfloat16"}
 
 
 def _suited(task: str, learner: str, fields: Fields) -> Fields:
-    """Fields that were chosen on noisy data, as they suit the data of a task."""
+    """Adapt fields that were chosen on noisy data to the data of a task."""
     fields = dict(fields)
     if _data_kind(task) != _NOISY:
-        # A strong decay keeps a policy from learning noise by heart, and from being precise.
+        # A strong weight decay prevents overfitting to noise, but makes a policy less precise.
         fields.pop("weight_decay", None)
     settings = fields.get("settings", {})
     if "alpha" in settings:
@@ -136,16 +135,25 @@ def small(task: str, learner: str) -> Fields:
 
 
 def direct_hindsight(task: str, horizon: int | None = None) -> Fields:
-    """What a scheme with direct hindsight adds to any preset: see docs/direct.md.
+    """The fields that direct hindsight adds to any preset: see docs/direct.md.
 
     Args:
         task: The task.
-        horizon: For data that is no task's: about as many steps as a motion takes.
+        horizon: For a user's own data: about the number of steps of a motion.
     """
     motion = TASKS[task].motion if task in TASKS else horizon
-    # Noise turns and pushes things: what they only passed by was nobody's aim.
-    settled = {"settled": 4} if _has_noisy_motions(task) else {}
-    return {"inputs": "relational", "labels": "arrival", "direct": motion, **settled}
+    fields: Fields = {"inputs": "relational", "labels": "arrival", "direct": motion}
+    if _has_noisy_motions(task):
+        # In noisy data, objects are moved by accident: a place that one only passes is not a goal.
+        fields["settled"] = 4
+    elif task in TASKS and any(group.kind for group in TASKS[task].layout.groups):
+        fields["direct_robot"] = _robot_window(motion)
+    return fields
+
+
+def _robot_window(window: int | None) -> int | None:
+    """A hand reaches a place in a fraction of the time that it needs to move an object there."""
+    return None if window is None else max(1, window // 4)
 
 
 def _has_noisy_motions(task: str) -> bool:
@@ -153,7 +161,7 @@ def _has_noisy_motions(task: str) -> bool:
 
 
 def _direct_settings(task: str, learner: str) -> Fields:
-    """A learner's settings with direct hindsight; it may have others for motions in noisy data."""
+    """A learner's settings for direct hindsight, including those for motions in noisy data."""
     own = dict(_own(DIRECT, learner).get("settings", {}))
     if _has_noisy_motions(task):
         own |= _own(DIRECT_NOISY, learner).get("settings", {})
@@ -170,17 +178,17 @@ def resolve(
     overrides: Mapping[str, Any] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> TrainConfig:
-    """Put a configuration together.
+    """Make a configuration.
 
     Args:
         task: The task's name.
         learner: The algorithm.
         scheme: How transitions are relabeled.
-        preset: Where hyperparameters come from. A task may have another in its place that suits
-            its size.
-        seed: Decides everything random.
-        overrides: Fields of the configuration in place of the preset's.
-        settings: The learner's settings in place of the preset's.
+        preset: The preset of hyperparameters. A task may replace it by another that suits its
+            size.
+        seed: The seed of all random numbers.
+        overrides: Fields of the configuration that replace those of the preset.
+        settings: Settings of the learner that replace those of the preset.
     """
     LEARNERS[learner]
     known = TASKS[task].presets if task in TASKS else {}
@@ -189,6 +197,8 @@ def resolve(
         own = _direct_settings(task, learner)
         fields |= direct_hindsight(task, (overrides or {}).get("horizon"))
         fields["settings"] = {**fields.get("settings", {}), **own}
+    if "direct" in (overrides or {}) and "direct_robot" in fields:
+        fields["direct_robot"] = _robot_window((overrides or {})["direct"])
     fields = {**fields, **(overrides or {})}
     fields["settings"] = {**fields.get("settings", {}), **(settings or {})}
     return TrainConfig(task=task, learner=learner, scheme=scheme, seed=seed, **fields)

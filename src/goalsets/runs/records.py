@@ -1,7 +1,7 @@
-"""What a run directory records: a line for each evaluation, and which data it was trained on.
+"""The records of a run directory: a line for each evaluation, and the data it was trained on.
 
-Fields that are not named here are kept as they are. A record of a kind that is not known here, as
-a plugin may write one, needs nothing but its kind.
+Fields that are not named here are kept unchanged. A record of an unknown kind, which a plugin may
+write, needs only its kind.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ _NEEDED = {
 
 
 def read_evaluations(run: Path) -> tuple[list[dict[str, Any]], list[int]]:
-    """All records of a run directory that can be read, and the numbers of the lines that cannot."""
+    """All readable records of a run directory, and the numbers of the damaged lines."""
     path = run / EVALUATIONS
     records: list[dict[str, Any]] = []
     damaged: list[int] = []
@@ -126,7 +126,7 @@ def is_record(plain: Any) -> bool:  # noqa: ANN401 - whatever a line holds
 
 @dataclass(frozen=True)
 class _Data:
-    """What `data.json` says; older runs may say less."""
+    """The content of `data.json`; that of older runs may lack fields."""
 
     fingerprint: str
     source: str = ""
@@ -135,7 +135,7 @@ class _Data:
 
 
 def read_data(path: Path) -> dict[str, Any]:
-    """What a run directory says of its data."""
+    """Read the description of the data that a run was trained on."""
     plain = door.read_json(path)
     door.fit(plain, _Data, str(path))
     return plain

@@ -1,9 +1,9 @@
-"""Exported policies, with numpy and onnxruntime alone: no torch.
+"""Exported policies, which need only numpy and onnxruntime, and no torch.
 
 policy = goalsets.runtime.load("policy.onnx")
 action = policy.act(observation, goal, "cube_pos & eff_yaw")
 
-Where a planner was exported with it, `policy.planning()` is asked chains of questions.
+If a planner was exported with the policy, `policy.planning()` acts by chains of questions.
 """
 
 from goalsets.runtime.model_file import ModelFile, ModelFileError, read_model_file

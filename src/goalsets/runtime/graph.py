@@ -1,4 +1,4 @@
-"""What is known of an exported policy's graph: its operations, and the tensors between them."""
+"""The graph of an exported policy: its operations, and the tensors between them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Shape = tuple[int, ...]
 
 
 class WorkError(ValueError):
-    """An operation whose work is too much, or cannot be told."""
+    """An operation does too much work, or its work cannot be determined."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """What is known of a tensor: its shape, and its numbers where they may become a shape."""
+    """A tensor: its shape, and its numbers if they may become a shape."""
 
     shape: Shape
     numbers: NDArray[Any] | None = None
@@ -43,7 +43,7 @@ Inputs = Sequence["Value | None"]
 
 
 def given(value: Value | None) -> Value:
-    """An input that cannot be left out."""
+    """An input that must not be missing."""
     if value is None:
         raise WorkError("an input is missing")
     return value

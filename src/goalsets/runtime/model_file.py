@@ -1,9 +1,9 @@
-"""An exported policy's file, read with suspicion.
+"""Read the file of an exported policy, without trusting it.
 
-ONNX files can do more than multiply: point to other files, bring functions and subgraphs of their
-own, name operators of libraries. A policy needs none of it. So the file is taken apart here, and
-everything that a policy does not need is refused; onnxruntime is then given what was understood,
-put together anew, and never the file itself.
+ONNX files can do more than compute: they can point to other files, contain functions and subgraphs,
+and call operators of libraries. A policy needs none of this. So we parse the file here, and refuse
+everything that a policy does not need. Then we build a new model from the parsed parts. onnxruntime
+gets only this model, never the file itself.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ OPERATIONS = frozenset(
     }
 )
 # fmt: on
-"""What a policy may compute with: none reads a file, calls anything, or repeats. A test exports
+"""The operations that a policy may use. None reads a file, calls anything, or loops. A test exports
 each of them."""
 _WITH_TEXT = frozenset({"Einsum", "Gelu"})
-"""Operations with a text among their attributes: which indices to sum, and which approximation."""
+"""Operations with a text attribute: which indices to sum, and which approximation."""
 
 _ITEM_SIZES = {1: 4, 7: 8, 9: 1}
 """Bytes of float32, int64 and bool, by ONNX's numbers for them."""
@@ -76,7 +76,7 @@ Fields = list[tuple[str, Any]]
 
 
 class ModelFileError(GoalsetsError):
-    """A file that is no exported policy, or that asks for more than one needs."""
+    """A file is not an exported policy, or asks for more than a policy needs."""
 
 
 @dataclass(frozen=True)
@@ -86,14 +86,14 @@ class _Node(Operation):
 
 @dataclass(frozen=True)
 class ModelFile:
-    """An exported policy, understood and not yet running."""
+    """An exported policy, parsed and not yet running."""
 
     path: Path
     layout: StateLayout
     card: Mapping[str, Any]
     """What was trained, on what, and how well it did: see `goalsets.export`."""
     outputs: tuple[str, ...]
-    """`action`, and `distance` where the learner has one."""
+    """`action`, and `distance` if the learner has one."""
     _head: bytes = field(repr=False)
     _nodes: tuple[_Node, ...] = field(repr=False)
     _constants: Mapping[str, memoryview] = field(repr=False)
@@ -120,13 +120,13 @@ class ModelFile:
 
 
 def read_model_file(path: str | Path) -> ModelFile:
-    """Read an exported policy, and refuse whatever else the file may be."""
+    """Read an exported policy, and refuse any other file."""
     path = Path(path)
     return understand(door.read_bytes(path, limit=LARGEST, kind=ModelFileError), path)
 
 
 def understand(data: bytes, path: Path) -> ModelFile:
-    """Take the bytes of an exported policy apart; `path` is for messages."""
+    """Parse the bytes of an exported policy; `path` is for messages."""
     try:
         return _understand(data, path)
     except (WireError, UnicodeDecodeError) as error:
@@ -168,7 +168,7 @@ def _understand(data: bytes, path: Path) -> ModelFile:
         )
     missing = [key for key in (LAYOUT_KEY, CARD_KEY) if key not in metadata]
     if missing:
-        raise ModelFileError(f"it has no {missing[0]!r}: it was cut short, or is another's.")
+        raise ModelFileError(f"it has no {missing[0]!r}: it is incomplete, or not ours.")
     door.check_seal(data, metadata.get(DIGEST_KEY), path)
     layout = door.parse_json(metadata[LAYOUT_KEY], f"the layout in {path}")
     card = door.parse_json(metadata[CARD_KEY], f"the card in {path}")
@@ -207,7 +207,7 @@ def _checked_node(data: Any) -> _Node:  # noqa: ANN401 - as above
     if len(kinds) != 1 or kinds[0] not in OPERATIONS:
         raise ModelFileError(f"it computes {' '.join(kinds)!r}, which no policy needs.")
     known = _ATTRIBUTE_WITH_TEXT if kinds[0] in _WITH_TEXT else _ATTRIBUTE
-    # Numbers: no tensor, no graph, and hardly ever a text.
+    # Attributes are numbers: never a tensor or a graph, and rarely a text.
     attributes = dict(
         _attribute(_fields(_message(value), known, f"an attribute of {kinds[0]}"))
         for name, value in fields
@@ -227,7 +227,7 @@ def _attribute(fields: Fields) -> tuple[str, Any]:
     names = [_text(value) for name, value in fields if name == "name"]
     found: Any = []
     for name, value in fields:
-        if name == "integers":  # one to a field, or many in one
+        if name == "integers":  # one or many in a field
             found += read_numbers(value) if isinstance(value, memoryview) else [signed(value)]
         elif name == "integer":
             found = signed(_integer(value))
@@ -256,14 +256,14 @@ def _checked_constant(data: Any) -> tuple[str, memoryview, Value]:  # noqa: ANN4
 
 
 def _fields(data: memoryview, known: Mapping[str, int], what: str) -> Fields:
-    """The fields of a message by name; one that is not known is refused."""
+    """The fields of a message by name; unknown fields are refused."""
     names = {number: name for name, number in known.items()}
     found: Fields = []
     for number, value in read_fields(data):
         if number not in names:
             raise ModelFileError(
-                f"{what} has a part (field {number}) that no exported policy has; only "
-                f"{_listed(known)} may be there."
+                f"{what} has a part (field {number}) that no exported policy has; the known parts "
+                f"are {_listed(known)}."
             )
         found.append((names[number], value))
     return found
@@ -275,7 +275,7 @@ def _entry(data: Any) -> tuple[str, str]:  # noqa: ANN401 - as above
 
 
 def _declared_name(data: Any) -> str:  # noqa: ANN401 - as above
-    """The name of a declared input or output: its first field; the rest says its type."""
+    """The name of a declared input or output: its first field; the others give its type."""
     return next((_text(value) for number, value in read_fields(_message(data)) if number == 1), "")
 
 

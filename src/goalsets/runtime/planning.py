@@ -1,7 +1,7 @@
-"""The planner of an exported policy: a file beside it, which the policy's card knows by its digest.
+"""The planner of an exported policy: a file beside it, whose digest is in the policy's card.
 
-So a planner that was left there by another export, or that was damaged on the way, is not used.
-Only those who plan need this module, and with it scipy and safetensors.
+So a planner of another export, or a damaged one, is not used. Only planning needs this module, and
+with it scipy and safetensors.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 LARGEST = 1 << 30
 """Bytes of the largest planner that is read."""
 CARD_PLANNER = "planner"
-"""What the card calls it; there is None where a policy was exported without."""
+"""The planner's entry in the card; None if the policy was exported without a planner."""
 
 
 def planner_path(model: Path) -> Path:
-    """Where the planner of an exported policy is: `policy.planner.safetensors`."""
+    """The file of the planner of an exported policy: `policy.planner.safetensors`."""
     return model.with_suffix(".planner.safetensors")
 
 
 def digest_of(path: Path) -> str:
-    """The digest of a file, as the card has it."""
+    """The digest of a file, as in the card."""
     data = door.read_bytes(path, what="the planner", limit=LARGEST)
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
@@ -37,7 +37,7 @@ def digest_of(path: Path) -> str:
 def plan_with(
     policy: RuntimePolicy, model: Path, planner: Planner | str | Path | None
 ) -> PlanningPolicy:
-    """An exported policy that is asked chains of questions: see `RuntimePolicy.planning`."""
+    """An exported policy that acts by chains of questions: see `RuntimePolicy.planning`."""
     if planner is None:
         planner = read_own_planner(model, policy.card)
     elif not isinstance(planner, Planner):
@@ -56,13 +56,13 @@ def read_own_planner(model: Path, card: Mapping[str, Any]) -> Planner:
     path = planner_path(model)
     if not path.exists():
         raise GoalsetsError(
-            f"{model} was exported with a planner, but there is no {path}: bring that file along, "
+            f"{model} was exported with a planner, but there is no {path}: copy that file, too, "
             "too."
         )
     if digest_of(path) != told.get("digest"):
         raise GoalsetsError(
             f"{path} is not the planner that was exported with {model}: it is of another export, "
-            "or damaged. Bring both files from the same export, or name the planner to use it "
+            "or damaged. Copy both files from the same export, or name the planner to use it "
             "nonetheless."
         )
     return read_planner(path)

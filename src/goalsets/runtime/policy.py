@@ -1,4 +1,4 @@
-"""RuntimePolicy: an exported policy that answers questions, as the original does."""
+"""RuntimePolicy: an exported policy that acts like the original."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class RuntimePolicy:
 
     Args:
         file: The exported policy.
-        threads: To compute with. For one observation at a time one is fastest.
+        threads: Threads to compute with. For one observation at a time, one thread is fastest.
     """
 
     def __init__(self, file: ModelFile, threads: int = 1) -> None:
-        """Prepare to act; what it takes to tell distances is prepared when they are asked for."""
+        """Prepare to act; the distance network is loaded at the first call of `distance`."""
         self._file = file
         self._threads = threads
         self._actor = _Network(file, ACTION, threads)
@@ -60,16 +60,16 @@ class RuntimePolicy:
 
     @property
     def answers(self) -> str:
-        """What it answers, for people."""
+        """What it answers, in words."""
         return str(self.card.get("answers", "any question"))
 
     @property
     def distance_unit(self) -> str | None:
-        """What its distance counts; None if it learns none."""
+        """The unit of its distance; None if it has no distance."""
         return str(self.card.get("distance", "steps")) if DISTANCE in self._file.outputs else None
 
     def hears(self, query: QueryLike) -> Masks:
-        """Which coordinates of a goal it is shown when it is asked this: `[D]` or `[B, D]`."""
+        """Which coordinates of a goal the policy sees under a query: `[D]` or `[B, D]`."""
         masks = self._reader.mask(query)
         return masks if self._heard is None else np.broadcast_to(self._heard, masks.shape)
 
@@ -104,11 +104,10 @@ class RuntimePolicy:
         return self._ruler(observation, goal, query)
 
     def planning(self, planner: Planner | str | Path | None = None) -> PlanningPolicy:
-        """The same policy, which is asked chains of questions: see `goalsets.plan`.
+        """The same policy, but acting by chains of questions: see `goalsets.plan`.
 
         Args:
-            planner: A planner or its file; the one that was exported beside the policy unless
-                given.
+            planner: A planner or its file; by default the one that was exported with the policy.
         """
         with needed_by("planning", "runtime"):
             from goalsets.runtime.planning import plan_with
@@ -127,18 +126,18 @@ class RuntimePolicy:
 def load(path: str | Path, threads: int = 1) -> RuntimePolicy:
     """Load an exported policy.
 
-    Nothing in the file is executed but its arithmetic: anything else is refused before it is read
-    further, so a file from a stranger is safe to open.
+    Only arithmetic in the file is executed. A file that contains anything else is refused, so a
+    file from a stranger is safe to open.
 
     Args:
-        path: What `goalsets export` wrote.
-        threads: To compute with.
+        path: The file that `goalsets export` wrote.
+        threads: Threads to compute with.
     """
     return RuntimePolicy(read_model_file(path), threads)
 
 
 def _read_heard(file: ModelFile) -> Masks | None:
-    """The coordinates that the policy is shown whatever is asked; None if the query decides."""
+    """The coordinates that the policy always sees; None if the query decides."""
     told, dim = file.card.get("hears"), file.layout.dim
     if told is None:
         return None
@@ -154,7 +153,7 @@ def _read_heard(file: ModelFile) -> Masks | None:
 
 
 def _read_count(file: ModelFile, key: str) -> int:
-    """A number of actions from the card; files that are older decide one at a time."""
+    """A number of actions from the card; older files lack it, and decide one at a time."""
     told = file.card.get(key, 1)
     if type(told) is not int or not 1 <= told <= _MOST_ACTIONS:
         raise ModelFileError(
@@ -170,9 +169,9 @@ _MOST_ACTIONS = 1_000
 class _Network:
     """One output of the file, computed by onnxruntime.
 
-    A robot asks the same question of one state at every step. Reading the arguments and handing
-    arrays over would then take as long as some layers do. So the arrays of a single row are handed
-    over once and filled anew with each call, and a question that comes again is not read again.
+    A robot asks about one state at every step, usually with the same question. Reading arguments
+    and binding arrays would then take as long as some layers. So the arrays of a single row are
+    bound once and filled at each call, and an unchanged question is not read again.
     """
 
     def __init__(self, file: ModelFile, output: str, threads: int) -> None:
@@ -195,11 +194,11 @@ class _Network:
         self._run_many = functools.partial(session.run, [output])
         self._free = threading.Lock()
         self._question: str | Query | None = None
-        """Whose mask is in `_mask`."""
+        """The query whose mask is in `_mask`."""
 
     def __call__(self, observation: ArrayLike, goal: ArrayLike, query: QueryLike) -> Floats:
         """The output for one row without a batch dimension, or for each of many."""
-        if not self._free.acquire(blocking=False):  # another thread has the arrays
+        if not self._free.acquire(blocking=False):  # another thread uses the arrays
             return self._answer_many(self._reader.read(observation, goal, query))
         try:
             shape = self._state.shape
@@ -230,12 +229,12 @@ def _session(file: ModelFile, output: str, threads: int) -> Any:  # noqa: ANN401
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors come as exceptions; warnings are about its own insides
-    # A thread that waits must not burn a core that the robot needs.
+    options.log_severity_level = 3  # errors come as exceptions; warnings concern onnxruntime itself
+    # A waiting thread must not keep a core busy that the robot needs.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         return onnxruntime.InferenceSession(
             file.model(output), options, providers=["CPUExecutionProvider"]
         )
-    except Exception as error:  # onnxruntime has a class for each of its errors, none in common
+    except Exception as error:  # onnxruntime's errors have no common base class
         raise ModelFileError(f"{file.path} cannot be run: {error}") from None

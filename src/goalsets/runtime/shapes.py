@@ -1,4 +1,4 @@
-"""The shape of what an operation of an exported policy makes, by the kind of the operation."""
+"""The shape of the result of each kind of operation in an exported policy."""
 # ruff: noqa: ARG001 - every rule is given the operation and its inputs
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ Rule = Callable[[Operation, Inputs], "list[Shape]"]
 def _numbers(value: Value | None) -> list[int]:
     """The numbers of a tensor that decides a shape."""
     if value is None or value.numbers is None:
-        raise WorkError("the size of its result depends on what is computed")
+        raise WorkError("the size of its result depends on computed numbers")
     return [int(n) for n in value.numbers.reshape(-1)]
 
 
 def _axes(operation: Operation, inputs: Inputs, rank: int) -> list[int] | None:
-    """Axes as an attribute or a second input; None where there are none."""
+    """Axes, from an attribute or a second input; None if there are none."""
     told = operation.attributes.get("axes")
     if told is None and len(inputs) > 1 and inputs[1] is not None:
         told = _numbers(inputs[1])
@@ -32,11 +32,11 @@ def _axis(axis: int, rank: int) -> int:
     return axis % rank
 
 
-# --- Shapes: what comes out of each operation ---------------------------------------------------
+# --- The shapes of results ----------------------------------------------------------------------
 
 
 def broadcast(operation: Operation, inputs: Inputs) -> list[Shape]:
-    """Number by number, as most operations work."""
+    """Element by element, as most operations work."""
     shapes = [value.shape for value in inputs if value is not None]
     return [_joined(shapes)] * max(1, len(operation.outputs))
 
@@ -205,7 +205,7 @@ def _shape(operation: Operation, inputs: Inputs) -> list[Shape]:
 
 
 def part_of(operation: Operation, shape: Shape) -> Shape:
-    """The axes that a Shape tells of."""
+    """The axes that an operation `Shape` returns."""
     told = operation.attributes
     return shape[told.get("start", 0) : told.get("end", len(shape))]
 
@@ -220,7 +220,7 @@ def _einsum(operation: Operation, inputs: Inputs) -> list[Shape]:
     sizes = _letters(operation, inputs)
     _, arrow, out = operation.attributes["equation"].replace(" ", "").partition("->")
     if not arrow:
-        raise WorkError("its equation does not say what comes out")
+        raise WorkError("its equation has no '->' and result")
     return [tuple(sizes[letter] for letter in out)]
 
 
@@ -241,7 +241,7 @@ def _conv(operation: Operation, inputs: Inputs) -> list[Shape]:
     strides, pads = told.get("strides", [1] * axes), told.get("pads", [0] * 2 * axes)
     apart = told.get("dilations", [1] * axes)
     if "auto_pad" in told or min([*strides, *apart], default=1) < 1:
-        raise WorkError("it pads by itself, or strides by nothing")
+        raise WorkError("it uses auto_pad, or a stride or dilation below 1")
     found = [
         (shape[2 + i] + pads[i] + pads[axes + i] - apart[i] * (kernel[2 + i] - 1) - 1) // strides[i]
         + 1
@@ -262,11 +262,11 @@ RULES: Mapping[str, Rule] = {
         ("ArgMax", "ArgMin", "ReduceL2", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
          "ReduceProd", "ReduceSum"), _reduce),
 }  # fmt: skip
-"""By operation; all others work number by number."""
+"""By operation; all others work element by element."""
 
 
 def count_products(operation: Operation, inputs: Inputs, shapes: Sequence[Shape]) -> int:
-    """About how many multiplications an operation takes."""
+    """Roughly how many multiplications an operation takes."""
     made = sum(math.prod(shape) for shape in shapes)
     if operation.kind == "MatMul":
         return made * given(inputs[0]).shape[-1]

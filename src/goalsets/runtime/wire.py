@@ -1,7 +1,7 @@
-"""Protocol buffers as bytes: just enough to look into a file before anybody acts on it.
+"""Read and write protocol buffers: just enough to check a file before it is used.
 
-A message is a row of fields. Each begins with its number and how it is written: a number of any
-length, four or eight bytes, or a length followed by that many bytes, which may be a message again.
+A message is a sequence of fields. Each begins with its number and its encoding: a varint, four or
+eight bytes, or a length followed by that many bytes. Such bytes may be a message again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ NUMBER, EIGHT_BYTES, BYTES, FOUR_BYTES = 0, 1, 2, 5
 
 
 class WireError(ValueError):
-    """Bytes that are no message."""
+    """Bytes are not a message."""
 
 
 def read_fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
@@ -38,7 +38,7 @@ def read_fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
 
 
 def read_numbers(data: memoryview) -> list[int]:
-    """Whole numbers that follow one another."""
+    """Whole numbers that were written one after another."""
     found: list[int] = []
     position = 0
     while position < len(data):
@@ -48,7 +48,7 @@ def read_numbers(data: memoryview) -> list[int]:
 
 
 def signed(value: int) -> int:
-    """A number as it was before it was written: negative ones are written as large ones."""
+    """Restore the sign of a number: negative numbers are written as large ones."""
     return value - (1 << 64) if value >= 1 << 63 else value
 
 

@@ -1,9 +1,9 @@
-"""How much an exported policy computes, found out before anything is computed.
+"""Determine how much an exported policy computes, before anything is computed.
 
-A file of a kilobyte can ask for terabytes: `Expand` repeats, `MatMul` multiplies. So the shape of
-every tensor is worked out for one observation, and with it the memory and the multiplications that
-the file asks for. A file that asks for more than any policy does is refused, and so is one whose
-shapes depend on what it computes.
+A file of a kilobyte can ask for terabytes: `Expand` repeats, `MatMul` multiplies. So we derive the
+shape of every tensor for one observation, and from it the memory and the multiplications. A file
+that needs more than any policy is refused. A file whose shapes depend on computed numbers is
+refused, too.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from goalsets.runtime.graph import Inputs, Operation, Shape, Value, WorkError, g
 from goalsets.runtime.shapes import RULES, broadcast, count_products, part_of
 
 MOST_NUMBERS = 1 << 26
-"""In one tensor, for one observation: a layer of 8,192 times 8,192."""
+"""Most numbers in one tensor, for one observation: a layer of 8,192 times 8,192."""
 MOST_IN_ALL = 1 << 28
-"""In all tensors that are computed."""
+"""Most numbers in all computed tensors together."""
 MOST_PRODUCTS = 1 << 33
-"""Multiplications for one observation: a few seconds of one core."""
+"""Most multiplications for one observation: a few seconds on one core."""
 _KNOWN = 4096
-"""Whole numbers up to so many are worked out, since they may become a shape."""
+"""Integer tensors up to this size are computed, because they may become a shape."""
 
 
 def known(numbers: NDArray[Any]) -> Value:
@@ -38,8 +38,8 @@ def check_work(operations: Iterable[Operation], values: dict[str, Value]) -> Non
     """Raise an error if a graph asks for too much.
 
     Args:
-        operations: In the order in which they are computed.
-        values: The inputs, for one observation, and the constants. What is computed is added.
+        operations: The operations, in the order in which they are computed.
+        values: The inputs, for one observation, and the constants. Results are added to it.
     """
     total = products = 0
     for number, operation in enumerate(operations):
@@ -67,7 +67,7 @@ def check_work(operations: Iterable[Operation], values: dict[str, Value]) -> Non
 
 
 def _find(values: Mapping[str, Value], name: str) -> Value | None:
-    """The value of a name; an empty one is an input that is left out."""
+    """The value of a name; an empty name means that an input is left out."""
     if name and name not in values:
         raise WorkError(f"{name!r} is used before it is made")
     return values[name] if name else None
@@ -84,7 +84,7 @@ _ARITHMETIC: Mapping[str, Callable[..., Any]] = {
 
 
 def _compute(operation: Operation, inputs: Inputs, shapes: Sequence[Shape]) -> list[Value]:
-    """The results, with their numbers where they are known."""
+    """The results, with their numbers if these are known."""
     plain = [Value(shape) for shape in shapes]
     if operation.kind == "Shape":
         return [known(np.array(part_of(operation, given(inputs[0]).shape), np.int64))]
@@ -98,7 +98,7 @@ def _compute(operation: Operation, inputs: Inputs, shapes: Sequence[Shape]) -> l
 def _numbers_of(
     operation: Operation, numbers: list[NDArray[Any]], shape: Shape
 ) -> NDArray[Any] | None:
-    """What comes out of whole numbers that are known; None where nobody makes a shape so."""
+    """The result of known integers; None for operations that do not make shapes."""
     kind, told, first = operation.kind, operation.attributes, numbers[0]
     found: NDArray[Any] | None = None
     if kind in _ARITHMETIC:

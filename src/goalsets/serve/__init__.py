@@ -1,22 +1,21 @@
 """A policy server, and its client.
 
-    models.py     which policies are served, and what people may know of them
-    questions.py  from what came over the wire to arrays, and to answers
-    plans.py      chains of questions: made, followed and told
-    schema.py     the wire format; errors.py: how a refusal reads
-    limits.py     how much of everything there may be
-    reading.py    messages are counted before they are read
-    state.py      what is under way
-    guard.py      who may speak to the server
-    door.py       requests: bounded in size, in time and in number
+    models.py     the policies that are served, and their descriptions
+    questions.py  requests become arrays, arrays become answers
+    plans.py      chains of questions: make, follow and describe them
+    schema.py     the wire format; errors.py: the form of a refusal
+    limits.py     upper bounds on everything
+    reading.py    checks the size of a message before it is parsed
+    state.py      what is in progress
+    guard.py      who may use the server
+    door.py       bounds requests in size, time and number
     session.py    control loops over a WebSocket
-    metrics.py    what Prometheus reads
+    metrics.py    metrics for Prometheus
     app.py        the endpoints
-    connections.py  connections that cannot be held open for nothing
-    server.py     the process: an address, signals, an orderly end
-    client.py     the other side, which needs neither torch nor FastAPI: requests, and in
-                  client_session.py control loops; client_plan.py plans; client_words.py is what all
-                  of them say and hear
+    connections.py  drops connections that are held open for nothing
+    server.py     the process: address, signals, shutdown
+    client.py     the client, which needs neither torch nor FastAPI; client_session.py has its
+                  control loops, client_plan.py its plans, client_words.py what they share
 
-Nothing is imported here: a robot that uses the client should not pay for the server.
+Nothing is imported here, so that a robot with only the client need not import the server.
 """

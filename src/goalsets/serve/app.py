@@ -45,12 +45,12 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
     403: {"model": ErrorResponse, "description": "A web page of another origin is asking."},
     404: {"model": ErrorResponse, "description": "There is no such path, or no such model."},
     408: {"model": ErrorResponse, "description": "The request did not arrive in time."},
-    413: {"model": ErrorResponse, "description": "The body is too long."},
+    413: {"model": ErrorResponse, "description": "The body is too large."},
     422: {"model": ErrorResponse, "description": "The input cannot be answered."},
     503: {"model": ErrorResponse, "description": "There is no room now; try again."},
 }
 _QUICK_ROWS = 8
-"""A batch up to this size is answered where it arrives, as one state is."""
+"""A batch up to this size is answered in the event loop, like a single state."""
 
 
 def make_app(state: State) -> Application:
@@ -84,11 +84,11 @@ async def _lifespan(state: State) -> AsyncIterator[None]:
 
 
 def _add_information(app: FastAPI, state: State) -> None:
-    """Add what tells about the server and its models."""
+    """Add the endpoints that describe the server and its models."""
 
     @app.get("/healthz", response_model=Health, responses={503: {"model": Health}})
     async def healthz() -> Response:
-        """Tell whether the server takes new work."""
+        """Say whether the server takes new work."""
         if state.draining:
             return _json({"status": "draining"}, 503)
         return _json({"status": "ok"})
@@ -104,19 +104,19 @@ def _add_information(app: FastAPI, state: State) -> None:
 
     @app.get("/v1/models", response_model=ModelList, responses=_REFUSALS)
     async def models() -> Response:
-        """Every model that is served."""
+        """List every model."""
         return _json({"models": list(state.models.described.values())})
 
     @app.get("/v1/model", response_model=ModelCard, responses=_REFUSALS)
     async def model(
-        name: Annotated[str | None, Query(description="May be left out if there is one.")] = None,
+        name: Annotated[str | None, Query(description="Optional if there is only one.")] = None,
     ) -> Response:
-        """One model: its layout, what it can be asked, and its card."""
+        """Describe one model: its layout, the questions it takes, and its card."""
         return _json(state.models.described[state.models.find(name).name])
 
 
 def _add_questions(app: FastAPI, state: State) -> None:
-    """Add what asks the models."""
+    """Add the endpoints that ask the models."""
     rows = state.limits.batch_rows
 
     @app.post("/v1/act", response_model=ActResponse, responses=_REFUSALS)
@@ -148,11 +148,11 @@ def _add_questions(app: FastAPI, state: State) -> None:
 
     @app.post("/v1/check", response_model=CheckResponse, responses=_REFUSALS)
     async def check(request: CheckRequest) -> Response:
-        """Tell whether states lie in a goal set, and how each requirement stands."""
+        """Say whether states lie in a goal set, and how far each requirement is from satisfied."""
         model = state.models.find(request.model)
         query = model.query(request.query)
         states = questions.read_states("state", request.state, model.layout, rows)
-        # Judging needs only what the query looks at, whatever the policy is shown.
+        # Judging needs only the coordinates of the query, whatever the policy sees.
         goal = questions.read_goal(request.goal, query, model, rows, shown=query.mask)
         goals = GoalSet(goal, query, request.tolerances)
         count = max(len(array) if array.ndim == 2 else 1 for array in (states, goal))
@@ -202,8 +202,8 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def failed(_: Request, __: Exception) -> Response:
-        # The log has the traceback; a stranger needs to know only whose fault it is.
-        return _refusal(ServeError(500, "internal", "the server failed; its log says how."))
+        # The traceback is in the log; clients only learn that it was the server's fault.
+        return _refusal(ServeError(500, "internal", "the server failed; its log says why."))
 
 
 def _refusal(error: ServeError, headers: Any = None) -> Response:  # noqa: ANN401 - Starlette's own

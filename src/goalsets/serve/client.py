@@ -1,6 +1,7 @@
 """A small client: `act` over HTTP, and control loops over a WebSocket.
 
-It needs numpy, and for sessions the library `websockets`; neither torch nor the server's own.
+It needs numpy, and for sessions the library `websockets`. It needs neither torch nor the server's
+libraries.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ __all__ = ["Checked", "Client", "ClientError", "ClientPlan", "ClientSession", "C
 
 
 class Checked(NamedTuple):
-    """Whether states lie in a goal set, and how each requirement stands."""
+    """Whether states lie in a goal set, and how far each requirement is from satisfied."""
 
     contains: Any
     """A bool, or a list for many states."""
@@ -46,8 +47,8 @@ class Client(AbstractContextManager):
 
     Args:
         url: Such as `http://127.0.0.1:8000`.
-        model: Which model, where the server has several.
-        token: Where the server needs one.
+        model: The name of the model; optional if the server has only one.
+        token: The server's token, if it needs one.
         timeout: Seconds to wait for an answer.
     """
 
@@ -58,7 +59,7 @@ class Client(AbstractContextManager):
         token: str | None = None,
         timeout: float = 10.0,
     ) -> None:
-        """Connect only when something is asked."""
+        """Connect later, at the first request."""
         self._url = urlsplit(url)
         if self._url.scheme not in ("http", "https") or not self._url.hostname:
             raise GoalsetsError(f"expected a URL such as http://127.0.0.1:8000, got {url!r}.")
@@ -71,22 +72,22 @@ class Client(AbstractContextManager):
         return self._call("GET", "/v1/models")["models"]
 
     def model(self, name: str | None = None) -> dict[str, Any]:
-        """One model: its layout, what it can be asked, and its card."""
+        """One model: its layout, the questions it takes, and its card."""
         wanted = name or self._model
         return self._call("GET", "/v1/model" + (f"?name={quote(wanted)}" if wanted else ""))
 
     def layout(self) -> StateLayout:
-        """What the coordinates of a state mean, as the model was trained."""
+        """The layout of the model's states."""
         return layout_from_dict(self.model()["layout"])
 
     def act(self, observation: ArrayLike, goal: Goal, query: str) -> Floats:
-        """Choose actions, as `Policy.act` does: `[A]` for one state, `[B, A]` for many."""
+        """Choose actions like `Policy.act`: `[A]` for one state, `[B, A]` for many."""
         asked = {"observation": plain(observation)}
         answer = self._ask("/v1/act", asked, goal, query)
         return np.asarray(answer["action"], dtype=np.float32)
 
     def distance(self, observation: ArrayLike, goal: Goal, query: str) -> Floats:
-        """Predict how far the goal set is, as `Policy.distance` does."""
+        """Predict how far the goal set is, like `Policy.distance`."""
         asked = {"observation": plain(observation), "distance": True}
         answer = self._ask("/v1/act", asked, goal, query)
         return np.asarray(answer["distance"], dtype=np.float32)
@@ -98,7 +99,7 @@ class Client(AbstractContextManager):
         query: str,
         tolerances: Tolerances | None = None,
     ) -> Checked:
-        """Tell whether states lie in a goal set, and what keeps them out."""
+        """Check whether states lie in a goal set, and which requirements do not hold."""
         asked = {"state": plain(state), "tolerances": dict(tolerances) if tolerances else None}
         answer = self._ask("/v1/check", asked, goal, query)
         return Checked(answer["contains"], answer["terms"])
@@ -110,7 +111,7 @@ class Client(AbstractContextManager):
         query: str,
         tolerances: Tolerances | None = None,
     ) -> ClientPlan:
-        """Have a plan made: the questions that lead from a state to a goal set."""
+        """Ask for a plan: the questions that lead from a state to a goal set."""
         asked = {
             "observation": plain(observation),
             "tolerances": dict(tolerances) if tolerances else None,
@@ -128,9 +129,9 @@ class Client(AbstractContextManager):
         """Open a control loop; close it, or use it in a `with` block.
 
         Args:
-            goal: A whole state, or groups by name.
+            goal: A full state, or groups by name.
             query: Which coordinates define success.
-            tolerances: Over those of the query and the layout.
+            tolerances: Tolerances that replace those of the query and the layout.
             distance: Whether to predict the distance, too.
             plan: Whether to ask one part after another, by a plan.
         """
@@ -148,13 +149,13 @@ class Client(AbstractContextManager):
         return session
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def __exit__(self, *_: object) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         self.close()
 
     def _ask(self, path: str, asked: Mapping[str, Any], goal: Goal, query: str) -> dict[str, Any]:
@@ -168,7 +169,7 @@ class Client(AbstractContextManager):
             status, text = self._exchange(method, path, body, headers)
         except (OSError, http.client.HTTPException) as error:
             self.close()
-            # A server lets an idle connection go; everything here may be asked twice.
+            # The server may have closed an idle connection; every request may be repeated.
             if fresh or isinstance(error, TimeoutError):
                 raise unreachable(self._url.geturl(), error) from error
             return self._call(method, path, body)

@@ -1,4 +1,4 @@
-"""A plan as a client sees it: a chain of questions, and how far along it the robot is."""
+"""A plan as a client sees it: a chain of questions, and the robot's progress."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ class ClientStep:
     """One question of a plan."""
 
     words: str
-    """What is asked, what it should take and the data behind it, for people."""
+    """The step in words: the question, its price, and the data behind it."""
     query: str
     values: Mapping[str, Floats]
-    """What is asked for: by name of each term, in observation units."""
+    """The goal of each term by its name, in observation units."""
     parts: tuple[str, ...]
-    """What it moves."""
+    """The part that it moves."""
     price: float | None
-    """Steps that it should take; None where no way is known."""
+    """The number of steps that it should take; None if no way is known."""
     support: int
-    """How many recorded moves are like it; large numbers are not counted to the end."""
+    """How many recorded moves are like it; counting stops at a large number."""
     far: float | None
-    """How many tolerances the nearest recorded move is away."""
+    """The distance to the nearest recorded move, in tolerances."""
     aside: bool
-    """Whether it puts something out of the way, where nobody asked for it."""
+    """Whether it moves something out of the way that the question does not ask for."""
     state: Literal["done", "due", "to come"]
 
     def __str__(self) -> str:
@@ -42,13 +42,13 @@ class ClientPlan:
     """A chain of questions."""
 
     steps: tuple[ClientStep, ...]
-    """In order; empty where everything holds already, and where no chain was found."""
+    """In order; empty if everything holds already, or if no chain was found."""
     missing: str
-    """Why there is no chain; empty where there is one."""
+    """Why there is no chain; empty if there is one."""
     price: float | None
-    """Steps that all of it should take."""
+    """The number of steps that the whole chain should take."""
     due: int | None
-    """Which step is due, counted from 0; None where none is, and the whole question is asked."""
+    """The current step, counted from 0; None when the whole question is asked."""
     plans: int
     """How many plans were made for this question so far."""
     text: str
@@ -65,7 +65,7 @@ class ClientPlan:
 
 
 def read_plan(told: Mapping[str, Any]) -> ClientPlan:
-    """A plan from what the server told."""
+    """Read a plan from the server's answer."""
     due = told["due"]
     steps = tuple(
         ClientStep(

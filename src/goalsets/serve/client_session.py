@@ -29,7 +29,7 @@ class ClientSession(AbstractContextManager):
     """A control loop: set a goal and a query, stream observations, change the question at will."""
 
     def __init__(self, url: str, headers: Mapping[str, str], timeout: float) -> None:
-        """Connect; `Client.session` is the way to make one."""
+        """Connect; use `Client.session` to make a session."""
         with needed_by("a session", "client"):
             from websockets.exceptions import InvalidStatus, WebSocketException
             from websockets.sync.client import connect
@@ -51,17 +51,17 @@ class ClientSession(AbstractContextManager):
         except self._failures as error:
             raise unreachable(url, error) from error
         self.query = ""
-        """The question, as the server understood it."""
+        """The query, as the server understood it."""
         self.doubts: list[str] = []
-        """What the server thinks one should know about it."""
+        """The server's warnings about the question."""
         self.reached: bool | None = None
-        """Whether the last observation lies in the goal set; None where that cannot be judged."""
+        """Whether the last observation lies in the goal set; None if that cannot be judged."""
         self.distance: float | None = None
-        """The predicted distance at the last observation, where it was asked for."""
+        """The predicted distance at the last observation, if it was requested."""
         self.plan: ClientPlan | None = None
-        """The plan that is followed; None before the first action, and where none was asked for."""
+        """The current plan; None before the first action, and if no plan was requested."""
         self.plan_changed = False
-        """Whether the last answer brought news of it: it was made, made anew, or a step is done."""
+        """Whether the last answer changed the plan: a new plan, or a step that is done."""
         self.draining = False
         """Whether the server has announced its end."""
 
@@ -75,14 +75,14 @@ class ClientSession(AbstractContextManager):
         model: str | None = None,
         plan: bool | None = None,
     ) -> None:
-        """Ask, or change what is asked; what is left out stays as it was.
+        """Ask a question, or change parts of it; other parts stay as they were.
 
         Args:
-            goal: A whole state, or groups by name.
+            goal: A full state, or groups by name.
             query: Which coordinates define success.
-            tolerances: Over those of the query and the layout.
+            tolerances: Tolerances that replace those of the query and the layout.
             distance: Whether to predict the distance, too.
-            model: Which model, where the server has several.
+            model: The name of the model; optional if the server has only one.
             plan: Whether to ask one part after another, by a plan.
         """
         message: dict[str, Any] = {"type": "ask"}
@@ -98,7 +98,7 @@ class ClientSession(AbstractContextManager):
         self.plan_changed = False
 
     def act(self, observation: ArrayLike) -> Floats:
-        """Tell what is observed, and get the action `[A]`; then see `reached` and the others."""
+        """Send an observation, and get the action `[A]`; this also updates `reached` and so on."""
         answer = self._exchange({"type": "observe", "observation": plain(observation)})
         self.reached, self.distance = answer["reached"], answer.get("distance")
         self.plan_changed = "plan" in answer
@@ -128,7 +128,7 @@ class ClientSession(AbstractContextManager):
             why = error.rcvd.reason if error.rcvd else "the connection broke"
             raise ClientError("closed", f"the server ended the session: {why}.") from error
         except TimeoutError as error:
-            # The answer may still come, and would be taken for that of the next question.
+            # The answer may still arrive, and would be taken for the next one.
             self.close()
             raise ClientError(
                 "timeout", f"no answer within {self._timeout:g} seconds; the session is closed."

@@ -1,4 +1,4 @@
-"""What a client's requests and its sessions have in common: arrays on the wire, and errors."""
+"""What requests and sessions of the client share: arrays as JSON, and errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goalsets.core.door import parse_json
 
 Floats = NDArray[np.float32]
 Goal = ArrayLike | Mapping[str, ArrayLike]
-"""Whole states, or groups by name."""
+"""Full states, or groups by name."""
 Tolerances = Mapping[str, float | str]
 """By group: observation units, or text such as `20deg`."""
 
@@ -22,26 +22,26 @@ class ClientError(GoalsetsError):
     """The server refused, or cannot be reached; `code` says which, for programs."""
 
     def __init__(self, code: str, message: str, status: int | None = None) -> None:
-        """Take what the server said."""
+        """Keep the server's answer."""
         super().__init__(message)
         self.code, self.status = code, status
 
 
 def plain(values: ArrayLike) -> Any:  # noqa: ANN401 - nested lists
-    """Numbers as JSON has them."""
-    # A NaN becomes a word that is not JSON; the server then names the coordinate.
+    """Numbers for JSON."""
+    # NaN is not valid JSON; the server then answers with the name of the coordinate.
     return np.asarray(values).tolist()
 
 
 def plain_goal(goal: Goal) -> Any:  # noqa: ANN401 - nested lists, or a mapping of them
-    """A goal as JSON has it."""
+    """A goal for JSON."""
     if isinstance(goal, Mapping):
         return {name: plain(values) for name, values in goal.items()}
     return plain(goal)
 
 
 def read_answer(status: int, text: bytes | bytearray) -> dict[str, Any]:
-    """What the server answered, or the error that it stands for."""
+    """The server's answer; a refusal is raised as an error."""
     try:
         answer = parse_json(bytes(text), "the answer")
     except GoalsetsError:
@@ -54,5 +54,5 @@ def read_answer(status: int, text: bytes | bytearray) -> dict[str, Any]:
 
 
 def unreachable(url: str, error: Exception) -> ClientError:
-    """There is nobody to answer."""
+    """The error for a server that does not answer."""
     return ClientError("unreachable", f"{url} does not answer: {error or type(error).__name__}.")

@@ -1,12 +1,12 @@
-"""Connections that cannot be held open for nothing.
+"""Drop clients that hold connections open for nothing.
 
-uvicorn speaks HTTP and WebSocket; what it leaves to a proxy in front of it is added here, because
-a robot's network seldom has one: a client that never finishes its request, that does not read what
-it is sent, or that opens connections without end.
+uvicorn leaves some protection to a proxy, but a robot's network seldom has one. So it is added
+here: against clients that never finish their request, that do not read what they are sent, or that
+open connections without end.
 
-Two classes here inherit from uvicorn's connections, which it lets one replace and does not
-document. Only they know when a request has been stated and when the other side should have
-answered; the design note "Less by hand" says more, and a test names what is assumed of them.
+Two classes inherit from uvicorn's connections, which can be replaced but are not documented. Only
+they know when a request has arrived, and when the client should have answered. The design note
+"Less by hand" says more, and a test checks what we assume about them.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from websockets.frames import Frame
 from goalsets.serve.limits import Limits
 
 _LAST_WORDS = 1.0
-"""Seconds that a dropped client has to read why, before the connection is cut."""
+"""Seconds for a dropped client to read the reason, before the connection is cut."""
 _READ = 2**14
-"""Bytes that are read at a time. asyncio makes room for 256 KiB before each read and gives back
-what was not needed; with many connections that leaves the heap full of holes, and it grows."""
+"""Bytes to read at a time. asyncio allocates 256 KiB before each read and then frees the unused
+part; with many connections this fragments the heap, and it grows."""
 _READ_FRAMES = 2**12
-"""Likewise in a session. All frames of a read are taken apart in one go, and the shortest has six
-bytes: this bounds how long others wait meanwhile."""
+"""Bytes to read at a time in a session. All frames of a read are parsed at once, and the shortest
+has six bytes, so this bounds how long others wait."""
 _MOST_FRAMES = 1_000
-"""Frames from one message of a session to the next: its fragments, pings and pongs."""
+"""Most frames between two messages of a session: fragments, pings and pongs."""
 _TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _NO_SESSION = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 _BODY = frozenset((b"content-length", b"transfer-encoding"))
 
 
-# A client that sends text which is no UTF-8 is shut out; that is no reason for a traceback.
+# A client whose text is not UTF-8 is disconnected; that needs no traceback.
 logging.getLogger("uvicorn.error").addFilter(
     lambda record: not str(record.msg).startswith("Invalid UTF-8")
 )
@@ -48,7 +48,7 @@ class BoundedConfig(uvicorn.Config):
     """uvicorn's configuration, with our limits."""
 
     def __init__(self, app: Any, limits: Limits) -> None:  # noqa: ANN401 - an ASGI application
-        """Translate what uvicorn can bound by itself."""
+        """Pass on the limits that uvicorn enforces itself."""
         super().__init__(
             app,
             http=HttpConnection,
@@ -57,7 +57,7 @@ class BoundedConfig(uvicorn.Config):
             lifespan="on",
             log_config=None,
             access_log=False,
-            # A header of the client's must not decide who it is.
+            # A client must not choose its own address by a header.
             proxy_headers=False,
             server_header=False,
             limit_concurrency=limits.connections,
@@ -66,14 +66,14 @@ class BoundedConfig(uvicorn.Config):
             ws_max_size=limits.message_bytes,
             ws_ping_interval=limits.ping_seconds,
             ws_ping_timeout=limits.ping_seconds,
-            # Observations are short: compressing them costs time, and lets a bomb in.
+            # Observations are short. Compression would cost time, and allow decompression bombs.
             ws_per_message_deflate=False,
         )
         self.limits = limits
 
 
 class _Deadline:
-    """Calls something unless it is lifted in time."""
+    """Calls a function unless it is lifted in time."""
 
     def __init__(self, seconds: float, act: Any) -> None:  # noqa: ANN401 - a callable
         self._seconds, self._act = seconds, act
@@ -92,7 +92,7 @@ class _Deadline:
 
 
 class HttpConnection(H11Protocol):
-    """HTTP with a deadline for stating a request, and one for taking the answer."""
+    """HTTP with a deadline for sending a request, and one for reading the answer."""
 
     config: BoundedConfig
 
@@ -104,25 +104,25 @@ class HttpConnection(H11Protocol):
         self._header = _Deadline(limits.header_seconds, self._drop_silent)
         self._reader = _Deadline(limits.send_seconds, transport.abort)
         if len(self.connections) > 2 * limits.connections:
-            # A few too many are answered 503; here somebody opens them without end.
+            # A few connections too many are answered 503; this is a flood.
             transport.abort()
             return
         self._header.set()
 
     def data_received(self, data: bytes) -> None:
-        """Watch whether a request gets stated."""
+        """Start the deadline when a request begins to arrive."""
         super().data_received(data)
-        # Idle, and uvicorn's own timer between requests is off: a request has begun to arrive. A
-        # byte now and then does not set the clock back.
+        # If the connection is idle and uvicorn's timer between requests is off, a request has begun
+        # to arrive. Further bytes do not restart the clock.
         if self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None:
             self._header.set()
         else:
             self._header.lift()
 
     def _should_upgrade(self) -> bool:
-        """Take only for a session what can become one.
+        """Upgrade only requests that can become a session.
 
-        The rest is answered as if it had not asked for an upgrade (RFC 9110, section 7.8).
+        Others are answered as if they had not asked for an upgrade (RFC 9110, section 7.8).
         """
         names = {name for name, _ in self.headers}
         plain = self.scope["method"] == "GET" and not names & _BODY
@@ -158,7 +158,7 @@ class HttpConnection(H11Protocol):
 
 
 class SocketConnection(WebSocketsSansIOProtocol):
-    """WebSocket that drops a client which does not read, or does not answer pings."""
+    """A WebSocket that drops clients that do not read or do not answer pings."""
 
     config: BoundedConfig
 
@@ -170,7 +170,7 @@ class SocketConnection(WebSocketsSansIOProtocol):
         self._frames_since = 0
 
     def data_received(self, data: bytes) -> None:
-        """Answer a request that cannot be read: the library only notes it, and would wait."""
+        """Answer a request that cannot be read; the library would only note it, and wait."""
         super().data_received(data)
         if self.conn.handshake_exc is not None and not self.handshake_initiated:
             self.handshake_initiated = self.handshake_complete = self.close_sent = True
@@ -199,7 +199,7 @@ class SocketConnection(WebSocketsSansIOProtocol):
         super().send_receive_event_to_app()
 
     def _may_send_more(self) -> bool:
-        """Whether a frame is one of few since the last message; one too many ends the session."""
+        """Count a frame since the last message; too many end the session."""
         self._frames_since += 1
         if self._frames_since == _MOST_FRAMES:
             self.conn.fail(1008, f"{_MOST_FRAMES:,} frames without a message")
@@ -207,7 +207,7 @@ class SocketConnection(WebSocketsSansIOProtocol):
         return self._frames_since < _MOST_FRAMES
 
     def pause_writing(self) -> None:
-        """The client does not read: what it sends must not make us write more, pongs included."""
+        """The client does not read: stop reading, so that we need not write pongs."""
         super().pause_writing()
         self._reader.set()
         if not self.read_paused:
@@ -221,12 +221,12 @@ class SocketConnection(WebSocketsSansIOProtocol):
             self.transport.resume_reading()
 
     def keepalive_timeout(self) -> None:
-        """The client is gone: closing would wait for it to take what it was sent."""
+        """The client is gone: abort, because closing would wait for it to read."""
         super().keepalive_timeout()
         self.loop.call_later(_LAST_WORDS, self.transport.abort)
 
     def handle_parser_exception(self) -> None:
-        """What came is no WebSocket frame: say so, and do not wait for the rest."""
+        """The bytes are not a WebSocket frame: say so, and do not wait for the rest."""
         super().handle_parser_exception()
         self.loop.call_later(_LAST_WORDS, self.transport.abort)
 

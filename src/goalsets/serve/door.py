@@ -1,4 +1,4 @@
-"""The door: every request passes here first, and is bounded in size, in time and in number."""
+"""The door: bounds every request in size, time and number before anything else sees it."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ Send = Callable[[Event], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 ALWAYS_OPEN = (*OPEN_PATHS, "/metrics")
-"""What is answered even when there is no room: those who watch the server ask for it."""
+"""Paths that are answered even when there is no room, because monitoring needs them."""
 _COUNTED = frozenset(
     (*ALWAYS_OPEN, "/v1/act", "/v1/check", "/v1/model", "/v1/models", "/v1/plan", "/v1/session")
 )
 _PATIENCE = 4
-"""A body that is too long is read this many times beyond its bound before the answer: a client that
-is still sending would otherwise see a broken connection and not the answer."""
+"""A body that is too large is still read, up to this many times its bound, before the answer.
+Otherwise a client that is still sending would see a broken connection instead of the answer."""
 
 
 class ClientGoneError(Exception):
-    """The client left before its request was complete: there is nobody to answer."""
+    """The client left before its request was complete, so there is nobody to answer."""
 
 
 class Door:
     """Wraps an ASGI application."""
 
     def __init__(self, inside: Application, state: State) -> None:
-        """Take what lies behind the door."""
+        """Keep the application and the state."""
         self._inside, self._state = inside, state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or say why not."""
+        """Pass a request on, or refuse it with a reason."""
         if scope["type"] == "http":
             await self._request(scope, receive, send)
         elif scope["type"] == "websocket":
@@ -57,7 +57,7 @@ class Door:
             nonlocal status
             if event["type"] == "http.response.start":
                 status = event["status"]
-                if state.draining:  # a connection that is kept would be cut at the end
+                if state.draining:  # an idle connection would be cut at the end of the server
                     event["headers"] = [*event["headers"], (b"connection", b"close")]
             await send(event)
 
@@ -79,7 +79,7 @@ class Door:
             if status == 500:  # nothing has been sent yet
                 await _refuse(error, watch)
         except ClientGoneError:
-            status = 499  # as servers log it, though nobody receives it
+            status = 499  # the usual code in logs for a client that left
         finally:
             state.metrics.count_request(path if path in _COUNTED else "other", status)
 
@@ -100,7 +100,7 @@ class Door:
 
 @contextlib.asynccontextmanager
 async def _deadline(seconds: float) -> AsyncIterator[None]:
-    """Give up after so long. `asyncio.wait_for` would start a task for every request."""
+    """Give up after some seconds. `asyncio.wait_for` would start a task for every request."""
     task, late = asyncio.current_task(), False
     assert task is not None
 
@@ -121,7 +121,7 @@ async def _deadline(seconds: float) -> AsyncIterator[None]:
 
 
 def is_large(scope: Scope, limits: Limits) -> bool:
-    """Whether a body may be longer than one state needs: it says so, or does not say its length."""
+    """Whether a body may be longer than one state: by its length, or because it gives none."""
     headers = dict(scope["headers"])
     declared = headers.get(b"content-length", b"0")
     if b"transfer-encoding" in headers or not declared.isdigit():
@@ -130,7 +130,7 @@ def is_large(scope: Scope, limits: Limits) -> bool:
 
 
 async def read_body(scope: Scope, receive: Receive, limits: Limits) -> bytes:
-    """Read a request's body, whole, or raise an error that says which bound it broke."""
+    """Read the whole body of a request, or raise an error that names the bound it exceeds."""
     headers = dict(scope["headers"])
     if b"content-length" not in headers and b"transfer-encoding" not in headers:
         return b""
@@ -165,7 +165,7 @@ async def _collect(receive: Receive, most: int) -> bytes | None:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives the body, and then what comes after it."""
+    """A `receive` that returns the body, and then what follows it."""
     given = False
 
     async def again() -> Event:
@@ -183,7 +183,7 @@ async def _refuse(error: ServeError, send: Send, kind: str = "http.response") ->
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
-        # What is left of the request is not read.
+        # The rest of the request is not read.
         (b"connection", b"close"),
     ]
     if error.status == 401:
@@ -195,5 +195,5 @@ async def _refuse(error: ServeError, send: Send, kind: str = "http.response") ->
 
 
 def encode(answer: object) -> bytes:
-    """JSON in ASCII: whatever a client put into a text, the answer can be sent."""
+    """JSON in ASCII, so that any text of a client can be sent back."""
     return json.dumps(answer, allow_nan=False, separators=(",", ":")).encode("ascii")

@@ -1,4 +1,4 @@
-"""What a client is told when it does not get an answer."""
+"""Refusals: what a client gets instead of an answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from goalsets.core import GoalsetsError
 
 _FORMS = ("one", "many", "named", "ask", "observe", "body", "float", "list[float]", "str")
-"""Steps of pydantic's path that name a form of ours and not a place in the message."""
+"""Parts of pydantic's path that name a type of ours, not a place in the message."""
 _SHOWN = 3
 
 
@@ -16,13 +16,13 @@ class ServeError(GoalsetsError):
     """A refusal: a status of HTTP, a code for programs, and a message for people."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
-        """Take what the client is told."""
+        """Keep status, code and message."""
         super().__init__(message)
         self.status, self.code = status, code
 
 
 def invalid(message: str) -> ServeError:
-    """The input can be read and cannot be answered."""
+    """The input can be read but not answered."""
     return ServeError(422, "invalid", message)
 
 
@@ -37,13 +37,13 @@ def as_serve_error(error: GoalsetsError) -> ServeError:
 
 
 def error_body(error: ServeError) -> dict[str, Any]:
-    """The error as it travels."""
+    """The error as JSON."""
     return {"error": {"code": error.code, "message": str(error)}}
 
 
 def explain(errors: Sequence[Mapping[str, Any]]) -> str:
-    """What pydantic found wrong with a message: where, and what was expected, never what came."""
-    # A field that is not known comes first: it is often the misspelt one that is then missing.
+    """Pydantic's errors in words: the place and what was expected, but never the value."""
+    # Unknown fields come first: a misspelt field is also the one that is missing.
     errors = sorted(errors, key=lambda error: error["type"] != "extra_forbidden")
     told = list(dict.fromkeys(_one(error) for error in errors))
     more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""

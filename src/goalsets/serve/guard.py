@@ -1,4 +1,4 @@
-"""Who may speak to the server: with a token, whoever knows it; without one, only this machine."""
+"""Who may use the server: with a token, clients that have it; without one, only this machine."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from goalsets.serve.errors import ServeError
 from goalsets.strangers import check_token, host_name, is_loopback, is_own_origin, is_token
 
 OPEN_PATHS = ("/healthz",)
-"""What needs no token: a balancer asks it, and it tells nothing."""
+"""Paths that need no token: load balancers ask them, and they reveal nothing."""
 
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -18,10 +18,10 @@ class Guard:
     """Decides by a request's headers."""
 
     def __init__(self, host: str, token: str | None) -> None:
-        """Refuse to listen to the world without a token."""
+        """Refuse to listen to other machines without a token."""
         if token is None and not is_loopback(host):
             raise GoalsetsError(
-                f"listening on {host} lets other machines in, so it needs a token: put one into "
+                f"with --host {host} other machines can connect, so it needs a token: put one into "
                 "a file and give --token-file, or set GOALSETS_TOKEN."
             )
         self._token = None if token is None else check_token(token).encode()
@@ -34,13 +34,13 @@ class Guard:
         host = found.get(b"host", b"").decode("latin-1")
         origin = found.get(b"origin")
         if not is_own_origin(None if origin is None else origin.decode("latin-1"), host):
-            raise ServeError(403, "forbidden", "pages of another origin may not ask this server.")
+            raise ServeError(403, "forbidden", "requests from other web pages are refused.")
         if self._token is None:
             if not is_loopback(host_name(host)):
                 raise ServeError(
                     403,
                     "forbidden",
-                    f"this server is called localhost, not {host_name(host)[:64]!r}.",
+                    f"address this server as localhost, not as {host_name(host)[:64]!r}.",
                 )
         elif path not in OPEN_PATHS:
             self._check_token(found.get(b"authorization", b""))

@@ -1,7 +1,7 @@
-"""What Prometheus reads: counters, gauges and one histogram.
+"""Metrics for Prometheus: counters, gauges and one histogram.
 
-The names of labels are ours and the values come from short fixed lists: nothing that a client
-sends becomes a label, or strangers could fill the memory with them.
+The values of labels come from short fixed lists. Nothing that a client sends becomes a label,
+because clients could then fill the memory.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4 as CONTENT_TYP
 __all__ = ["CONTENT_TYPE", "Metrics"]
 
 _BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5)
-"""Upper bounds in seconds, around the quarter of a millisecond that one action takes."""
+"""Upper bounds of the histogram in seconds; one action takes about a quarter of a millisecond."""
 
-# When a counter began is when the server did, which is told once.
+# All counters begin with the server, so their own creation times are not needed.
 prometheus.disable_created_metrics()
 
 
@@ -26,7 +26,7 @@ class Metrics:
 
     def __init__(self) -> None:
         """Start from zero."""
-        # Not the library's own registry: that is one for the whole process.
+        # Not the library's own registry, which all servers of a process would share.
         self._registry = prometheus.CollectorRegistry()
         prometheus.ProcessCollector(registry=self._registry)
         requests = self._counter("goalsets_requests", "Requests answered.", "endpoint", "status")
@@ -40,7 +40,7 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self._registry,
         )
-        # To find a series by its labels takes longer than to count: each is looked up once.
+        # Finding a series by its labels takes longer than counting, so each is found once.
         self._requests = functools.cache(requests.labels)
         self._actions = functools.cache(actions.labels)
         self._messages = functools.cache(messages.labels)
@@ -51,7 +51,7 @@ class Metrics:
         return prometheus.Counter(name, what, labels, registry=self._registry)
 
     def add_gauge(self, name: str, what: str, read: Callable[[], float]) -> None:
-        """Show a number that is read whenever somebody asks."""
+        """Add a number that is read when the metrics are requested."""
         prometheus.Gauge(name, what, registry=self._registry).set_function(read)
 
     def count_request(self, endpoint: str, status: int) -> None:
@@ -59,7 +59,7 @@ class Metrics:
         self._requests(endpoint, status).inc()
 
     def count_actions(self, model: str, via: str, rows: int, seconds: float) -> None:
-        """Actions were chosen together, in so much time."""
+        """`rows` actions were chosen together, in `seconds`."""
         self._actions(model, via).inc(rows)
         self._times(model, via).observe(seconds)
 

@@ -1,4 +1,4 @@
-"""The policies that are served: run directories under names, and what people may know of them."""
+"""The policies that are served: run directories with names, and their descriptions."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from goalsets.serve.errors import ServeError, invalid
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _QUERIES = 256
-"""Questions remembered for each model: clients ask the same few again and again."""
+"""Parsed queries to remember for each model: clients repeat the same few."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """A policy under a name."""
+    """A policy with a name."""
 
     name: str
     run: Run
     policy: TrainedPolicy
     step: int
     seconds: float
-    """Of training."""
+    """The training step of its weights."""
     planner: Planner | None = None
-    """Makes chains of questions; None where the run has none."""
+    """Makes chains of questions; None if the run has no planner."""
 
     @property
     def layout(self) -> StateLayout:
-        """What its states mean."""
+        """The layout of its states."""
         return self.policy.layout
 
     def query(self, text: str) -> Query:
-        """Read a question; the last few are remembered."""
+        """Parse a query; the last few are remembered."""
         return self._read_query(text)
 
     @functools.cached_property
@@ -50,7 +50,7 @@ class Model:
         return functools.lru_cache(maxsize=_QUERIES)(lambda text: Query.parse(text, layout))
 
     def describe(self) -> dict[str, Any]:
-        """All that a client may know, as plain data."""
+        """Its public description, as plain data."""
         config, layout = self.run.config, self.layout
         named = {} if layout.task is None else {"task": layout.task}
         return {
@@ -77,7 +77,7 @@ class Model:
             "training_seconds": round(self.seconds, 2),
             "action_bounds": self.run.tell_bounds(),
             "rate": self.run.data.get("rate"),
-            # Not where the data lay: that is nobody's business.
+            # No path of the data: it means nothing elsewhere, and may be private.
             "data": {
                 key: self.run.data.get(key) for key in ("fingerprint", "episodes", "transitions")
             },
@@ -98,7 +98,7 @@ class Models:
     """The models of a server, by name."""
 
     def __init__(self, models: Iterable[Model]) -> None:
-        """Refuse two of one name, and none at all."""
+        """Refuse an empty list, and two models with one name."""
         self._models: dict[str, Model] = {}
         for model in models:
             if model.name in self._models:
@@ -109,7 +109,7 @@ class Models:
             self._models[model.name] = model
         if not self._models:
             raise GoalsetsError("there is nothing to serve: name at least one run directory.")
-        # What a model is does not change while it is served.
+        # Descriptions do not change while the server runs.
         self.described = {name: model.describe() for name, model in self._models.items()}
 
     @property
@@ -122,7 +122,7 @@ class Models:
         return iter(self._models.values())
 
     def find(self, name: str | None) -> Model:
-        """The model of that name; without one, the only one there is."""
+        """The model with a name; without a name, the only model."""
         if name is None:
             if len(self._models) > 1:
                 raise invalid(
@@ -137,7 +137,7 @@ class Models:
 
 
 def open_models(words: Iterable[str], step: int | None = None) -> Models:
-    """Open run directories, each given as RUN or NAME=RUN; a RUN alone goes by its last part."""
+    """Open run directories, each given as RUN or NAME=RUN; the default name is RUN's last part."""
     return Models(_open(word, step) for word in words)
 
 
@@ -145,8 +145,8 @@ def _open(word: str, step: int | None) -> Model:
     name, path = _split(word)
     if not _NAME.fullmatch(name):
         raise GoalsetsError(
-            f"{name!r} is no name for a model: up to 64 letters, digits, '_', '.' and '-'. Give "
-            f"one, as in robot={path}."
+            f"{name!r} cannot be the name of a model: expected up to 64 letters, digits, '_', '.' "
+            f"and '-'. Give a name, as in robot={path}."
         )
     run = Run.open(path)
     policy, progress = run.load(step)
@@ -154,7 +154,7 @@ def _open(word: str, step: int | None) -> Model:
 
 
 def _split(word: str) -> tuple[str, str]:
-    """A directory whose own path has an equals sign is still a directory."""
+    """Split NAME=RUN, unless it is a directory whose path has an equals sign."""
     if "=" in word and not Path(word).exists():
         name, _, path = word.partition("=")
         return name, path

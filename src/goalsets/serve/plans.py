@@ -1,4 +1,4 @@
-"""Plans: chains of questions, as a server makes, follows and tells them."""
+"""Plans on the server: make, follow and describe chains of questions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from goalsets.serve.errors import ServeError, invalid
 from goalsets.serve.models import Model
 
 _LARGEST = 1e9
-"""Planners square distances in tolerances and in single precision: far below where that ends."""
+"""Largest number for a planner, which squares distances in single precision."""
 _TRIED = 256
-"""Moves that did not work out, remembered for a session that goes on without end."""
+"""Failed moves to remember in a session, which may never end."""
 
 
 def planner_of(model: Model) -> Planner:
@@ -33,7 +33,7 @@ def planner_of(model: Model) -> Planner:
 
 
 def make(model: Model, state: questions.Floats, goals: GoalSet) -> dict[str, Any]:
-    """Make a plan from a state `[D]`, and tell it. It may take a good part of a second."""
+    """Make a plan from a state `[D]`, as plain data. This may take most of a second."""
     _check_near("observation", state)
     _check_near("goal", goals.reference)
     return tell(planner_of(model).plan(np.asarray(state, np.float32), goals))
@@ -44,7 +44,7 @@ def tell(plan: Plan, at: int = 0, plans: int = 1) -> dict[str, Any]:
 
     Args:
         plan: The chain.
-        at: The number of the step that is due.
+        at: The number of the current step.
         plans: How many plans were made for this question.
     """
     return {
@@ -75,21 +75,21 @@ def _tell_step(step: Step) -> dict[str, Any]:
 
 
 def _finite(value: float) -> float | None:
-    """JSON has no infinity: a place to which no road leads has no price."""
+    """A price for JSON, which has no infinity: None if no road leads there."""
     return float(value) if math.isfinite(value) else None
 
 
 def _check_near(what: str, values: Any) -> None:  # noqa: ANN401 - an array
     if not (np.abs(values) <= _LARGEST).all():
-        raise invalid(f"{what} has numbers beyond {_LARGEST:.0e}: no plan is made so far out.")
+        raise invalid(f"{what} has numbers beyond {_LARGEST:.0e}, too large for a plan.")
 
 
 class Course:
-    """One session's way along its plan.
+    """One session's progress along its plan.
 
     Args:
-        model: Who acts.
-        goals: What is asked.
+        model: The model that acts.
+        goals: The question.
     """
 
     def __init__(self, model: Model, goals: GoalSet) -> None:
@@ -101,9 +101,9 @@ class Course:
         self._told: tuple[Plan, int] | None = None
 
     def act(self, state: questions.Floats) -> tuple[NDArray[np.float32], dict[str, Any] | None]:
-        """Choose an action `[A]` in a state `[D]`, and tell the plan if that is news.
+        """Choose an action `[A]` in a state `[D]`, and return the plan if it has changed.
 
-        It is news when it is made, when it is made anew, and when a step of it is done.
+        It changes when it is made or made again, and when a step is done.
         """
         _check_near("observation", state)
         seen = np.asarray(state, np.float32)

@@ -1,7 +1,7 @@
-"""From what came over the wire to arrays, and from arrays to answers.
+"""Turn requests into arrays, and arrays into answers.
 
-Everything a client can get wrong is found here, before a network sees it: wrong lengths, numbers
-that are none, goals that leave open what the query asks for.
+All mistakes of a client are found here, before a network gets the numbers: wrong lengths, numbers
+that are not finite, goals without a coordinate that the query asks for.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ Masks = NDArray[np.bool_]
 Numbers = Sequence[float] | Sequence[Sequence[float]]
 
 _LARGEST = float(np.finfo(np.float32).max)
-"""Policies compute in single precision: beyond this a number becomes infinite."""
+"""Policies compute in single precision: larger numbers become infinite."""
 
 
 def read_states(what: str, values: Numbers, layout: StateLayout, rows: int = 1) -> Floats:
     """Check and convert one state to `[D]`, or many to `[B, D]`.
 
     Args:
-        what: How errors speak of the values.
-        values: As they came; flat for one state.
-        layout: What a state must look like.
-        rows: The most that may come.
+        what: The name of the values in errors.
+        values: The values; flat for one state.
+        layout: The layout of a state.
+        rows: The largest number of states.
     """
     many = bool(values) and isinstance(values[0], Sequence)
     if many and len(values) > rows:
@@ -48,7 +48,7 @@ def read_states(what: str, values: Numbers, layout: StateLayout, rows: int = 1) 
                 f"got {found}."
             )
     array = np.array(values, dtype=np.float64)
-    # A NaN compares false, so this one comparison finds everything that is no usable number.
+    # A comparison with NaN is false, so this finds NaN, too.
     if not (np.abs(array) <= _LARGEST).all():
         raise invalid(_say_unusable(what, array, layout))
     return array
@@ -58,7 +58,7 @@ def _say_unusable(what: str, array: Floats, layout: StateLayout) -> str:
     *row, column = np.argwhere(~(np.abs(array) <= _LARGEST))[0].tolist()
     value = array[(*row, column)]
     where = f"{what}, row {row[0]}," if row else what
-    # json writes it as clients do: NaN, Infinity.
+    # Write it as JSON libraries do: NaN, Infinity.
     shown = "NaN" if np.isnan(value) else f"{value:g}".replace("inf", "Infinity")
     return f"{where} must be finite in single precision: {layout.describe(column)} is {shown}."
 
@@ -70,11 +70,11 @@ def read_goal(
     rows: int = 1,
     shown: Masks | None = None,
 ) -> Floats:
-    """Read a goal: whole states, or the groups that the question looks at, by name.
+    """Read a goal: full states, or groups by name.
 
-    Where a goal by names says nothing, zeros stand. That is harmless only where nobody looks at
-    them, so a goal by names must name everything that is `shown`: what the policy is shown of this
-    question, unless given.
+    In a goal by names, all other coordinates are zero. That is harmless only if nothing reads them.
+    So the names must cover all coordinates in `shown`; by default these are the coordinates that
+    the policy sees under this query.
     """
     if not isinstance(goal, Mapping):
         return read_states("goal", goal, model.layout, rows)
@@ -118,7 +118,7 @@ def _check_given(given: Masks, shown: Masks, query: Query, model: Model) -> None
         reason = (
             "which the query asks for"
             if query.mask[missing[0]]
-            else f"which a policy trained with {model.run.config.scheme} is shown"
+            else f"which a policy trained with {model.run.config.scheme} sees"
         )
         raise invalid(f"the goal leaves open {layout.describe(int(missing[0]))}, {reason}.")
 
@@ -131,11 +131,11 @@ def act(
     distance: bool,
     memory: Memory | None = None,
 ) -> tuple[NDArray[np.float32], Any]:
-    """Choose actions `[A]` or `[B, A]`, and predict distances if they are wanted."""
+    """Choose actions `[A]` or `[B, A]`, and predict distances if requested."""
     if distance:
         check_distance(model)
     _check_pairs(observation, goal)
-    # A mask, not the query: a policy remembers every query it is asked, and strangers ask here.
+    # Pass the mask, not the query: a policy remembers queries, and clients may send many.
     actions = choose(model, observation, goal, query.mask, memory)
     return actions, predict(model, observation, goal, query.mask) if distance else None
 
@@ -143,19 +143,19 @@ def act(
 def check_distance(model: Model) -> None:
     """Raise an error if a model learns no distance."""
     if model.policy.distance_unit is None:
-        raise invalid(f"{model.run.config.learner} learns no distance: ask without it.")
+        raise invalid(f"{model.run.config.learner} learns no distance: leave out 'distance'.")
 
 
 def choose(
     model: Model, observation: Floats, goal: ArrayLike, mask: Masks, memory: Memory | None
 ) -> NDArray[np.float32]:
-    """Choose actions `[A]` or `[B, A]` for what a mask `[D]` asks for."""
+    """Choose actions `[A]` or `[B, A]` under a mask `[D]`."""
     with np.errstate(over="ignore", invalid="ignore"):
         return _finite(model.policy.act(observation, goal, mask, memory=memory))
 
 
 def predict(model: Model, observation: Floats, goal: Floats, mask: Masks) -> NDArray[np.float32]:
-    """Predict distances `[]` or `[B]` under what a mask `[D]` asks for."""
+    """Predict distances `[]` or `[B]` under a mask `[D]`."""
     with np.errstate(over="ignore", invalid="ignore"):
         return _finite(model.policy.distance(observation, goal, mask))
 
@@ -163,20 +163,20 @@ def predict(model: Model, observation: Floats, goal: Floats, mask: Masks) -> NDA
 def _finite(answer: NDArray[np.float32]) -> NDArray[np.float32]:
     if not np.isfinite(answer).all():
         raise invalid(
-            "the policy's answer is not finite: the observation or the goal is so far from "
-            "anything it was trained on that its arithmetic overflows."
+            "the policy's answer is not finite: the observation or the goal is too far from its "
+            "training data."
         )
     return answer
 
 
 def check_one_goal(goal: Floats) -> None:
-    """Raise an error where a batch of goals came."""
+    """Raise an error if there is a batch of goals."""
     if goal.ndim != 1:
-        raise invalid("there is one goal at a time here, not a batch.")
+        raise invalid("expected one goal, got a batch.")
 
 
 def check(states: Floats, goals: GoalSet) -> dict[str, Any]:
-    """Judge states: whether they belong, and how each requirement stands."""
+    """Judge states: whether they lie in the goal set, and the distance of each requirement."""
     _check_pairs(states, goals.reference)
     return {
         "contains": goals.contains(states).tolist(),
@@ -201,7 +201,7 @@ def _term(found: Any, layout: StateLayout) -> dict[str, Any]:  # noqa: ANN401 - 
 
 
 def say_doubts(model: Model, query: Query) -> list[str]:
-    """What somebody should know before they trust this policy with this question."""
+    """Warnings about this policy and this question."""
     return doubts_of_hearing(query, model.policy)
 
 

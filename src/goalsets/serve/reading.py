@@ -1,9 +1,9 @@
-"""From bytes to a message, in a time that is known before it is read.
+"""Parse messages in bounded time.
 
-Reading costs by the value, not by the byte: two megabytes may hold a million numbers or a hundred
-thousand fields, each an error to be told. So a text is counted first, which takes microseconds. No
-message that can be answered has more commas and colons than the largest batch of the largest
-model, and whatever has more is refused unread.
+The cost of parsing depends on the number of values, not of bytes: two megabytes may hold a million
+numbers, or a hundred thousand fields that each cause an error. So commas and colons are counted
+first, which takes microseconds. The largest batch of the largest model has a known number of them.
+A message with more is refused before it is parsed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from goalsets.core import StateLayout
 from goalsets.serve.errors import ServeError
 
 _SPARE = 200
-"""Commas beside those between the numbers of states, in names and tolerances."""
+"""Further commas, in names and tolerances."""
 _FIELDS = 50
-"""Colons beside those of the groups of a goal and of tolerances, in fields and queries."""
+"""Further colons, in fields and queries."""
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,13 @@ class Bounds:
 
     @classmethod
     def of(cls, layouts: list[StateLayout], rows: int) -> Bounds:
-        """What states and goals of so many rows need, for the largest of several models."""
+        """The bounds for states and goals of `rows` rows, for the largest of several models."""
         dim = max(layout.dim for layout in layouts)
         groups = max(len(layout.by_name) for layout in layouts)
         return cls(2 * rows * (dim + 1) + _SPARE, 2 * groups + _FIELDS)
 
     def check(self, text: bytes) -> None:
-        """Raise an error if there is more in a text than an answer could need."""
+        """Raise an error if a text has more values than any valid request."""
         if text.count(b",") > self.commas or text.count(b":") > self.colons:
             raise ServeError(
                 413,
@@ -52,10 +52,10 @@ class Bounds:
 
 
 class QuickRoute(APIRoute):
-    """A route whose requests are read by pydantic's reader, several times as fast as Python's."""
+    """A route that parses JSON with pydantic, several times as fast as Python's parser."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's handler, given another kind of request."""
+        """FastAPI's handler, with another class of request."""
         handle = super().get_route_handler()
 
         async def read_quickly(request: Request) -> Response:

@@ -1,7 +1,7 @@
-"""The wire format: what may be asked, and what is answered.
+"""The wire format: requests and answers.
 
-Numbers are JSON numbers: text is not read as a number, nor is true. JSON has no NaN and no
-infinity; where a client sends one all the same, the answer is an error that names the coordinate.
+Numbers must be JSON numbers; text and booleans are not accepted. JSON has no NaN and no infinity.
+If a client sends one, the answer is an error that names the coordinate.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter
 
 Number = Annotated[float, Field(strict=True)]
-# The first number that is none is told, and no other looked for: a list may have many.
+# Only the first wrong number is reported, because a list may have many.
 Numbers = Annotated[list[Number], Field(fail_fast=True)]
 State = Annotated[Numbers, Field(description="A state: one number for each coordinate.")]
 States = Annotated[list[State], Field(fail_fast=True, description="A batch: one state a row.")]
 Named = Annotated[
     dict[str, Number | Numbers],
-    Field(description="The groups that the query looks at, by name; the rest is left open."),
+    Field(description="The groups that the query asks for, by name; the rest is left open."),
 ]
 
 MAX_QUERY = 500
-"""Characters of a query: reading one costs time, and nobody types more."""
+"""Most characters of a query, because parsing costs time."""
 
 
 def _rank(value: object) -> str:
-    """Which of the forms a value has, so that an error speaks of that form alone."""
+    """The form of a value, so that an error is about that form only."""
     if isinstance(value, dict):
         return "named"
     return "many" if isinstance(value, list) and value and isinstance(value[0], list) else "one"
@@ -47,7 +47,7 @@ QueryText = Annotated[
     ),
 ]
 ModelName = Annotated[
-    str | None, Field(description="Which model; may be left out where only one is served.")
+    str | None, Field(description="The model's name; optional if only one is served.")
 ]
 Tolerances = Annotated[
     dict[str, Number | str],
@@ -56,13 +56,13 @@ Tolerances = Annotated[
 
 
 class Message(BaseModel):
-    """What a client sends; a field that is not known is an error, not silence."""
+    """A message of a client; unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class ActRequest(Message):
-    """What to do in one state, or in many, towards a goal set."""
+    """A request for actions in one state or many, towards a goal set."""
 
     model: ModelName = None
     observation: OneOrMany
@@ -72,18 +72,18 @@ class ActRequest(Message):
 
 
 class ActResponse(BaseModel):
-    """Actions in the environment's units, within the policy's bounds."""
+    """Actions in the environment's units, within their bounds."""
 
     model: str
     query: str
     action: list[float] | list[list[float]]
     distance: float | list[float] | None = None
     doubts: list[str] = []
-    """What somebody should know before they trust the answer."""
+    """Warnings about the question."""
 
 
 class CheckRequest(Message):
-    """Whether states lie in a goal set, and what keeps them out."""
+    """A request to check whether states lie in a goal set, and which requirements do not hold."""
 
     model: ModelName = None
     state: OneOrMany
@@ -93,7 +93,7 @@ class CheckRequest(Message):
 
 
 class Term(BaseModel):
-    """How one requirement stands; numbers for one state, lists for many."""
+    """One requirement: numbers for one state, lists for many."""
 
     name: str
     satisfied: bool | list[bool]
@@ -102,13 +102,13 @@ class Term(BaseModel):
     tolerance: float
     """In observation units."""
     unit: str | None
-    """The unit that people think in, if there is one."""
+    """The physical unit, if there is one."""
     distance_in_unit: float | list[float] | None
     tolerance_in_unit: float | None
 
 
 class CheckResponse(BaseModel):
-    """Whether every term holds, and how each stands."""
+    """Whether every term holds, and the distance of each."""
 
     model: str
     query: str
@@ -117,7 +117,7 @@ class CheckResponse(BaseModel):
 
 
 class PlanRequest(Message):
-    """Which questions lead from a state to a goal set, one after another."""
+    """A request for the questions that lead from a state to a goal set, one after another."""
 
     model: ModelName = None
     observation: State
@@ -130,34 +130,34 @@ class PlannedStep(BaseModel):
     """One question of a plan."""
 
     words: str
-    """For people."""
+    """The step in words."""
     query: str
     values: dict[str, list[float]]
-    """What is asked for: by name of each term, in observation units."""
+    """The goal of each term by its name, in observation units."""
     parts: list[str]
-    """What it moves."""
+    """The part that it moves."""
     price: float | None
-    """Steps that it should take; null where no way is known."""
+    """The number of steps that it should take; null if no way is known."""
     support: int
-    """How many recorded moves are like it; large numbers are not counted to the end."""
+    """How many recorded moves are like it; counting stops at a large number."""
     far: float | None
-    """How many tolerances the nearest recorded move is away."""
+    """The distance to the nearest recorded move, in tolerances."""
     aside: bool
-    """Whether it puts something out of the way, where nobody asked for it."""
+    """Whether it moves something out of the way that the question does not ask for."""
 
 
 class ToldPlan(BaseModel):
-    """A chain of questions, and how far along it somebody is."""
+    """A chain of questions, and the progress along it."""
 
     found: bool
     missing: str | None
-    """Why there is no chain; null where there is one."""
+    """Why there is no chain; null if there is one."""
     steps: list[PlannedStep]
-    """In order; empty where everything holds already, and where no chain was found."""
+    """In order; empty if everything holds already, or if no chain was found."""
     price: float | None
-    """Steps that all of it should take."""
+    """The number of steps that the whole chain should take."""
     due: int | None
-    """Which step is due, counted from 0; null where none is, and the whole question is asked."""
+    """The current step, counted from 0; null when the whole question is asked."""
     plans: int
     """How many plans were made for this question so far."""
     text: str
@@ -171,11 +171,11 @@ class PlanResponse(BaseModel):
     query: str
     plan: ToldPlan
     doubts: list[str] = []
-    """What somebody should know before they trust the answer."""
+    """Warnings about the question."""
 
 
 class ModelCard(BaseModel):
-    """What a served policy is, can be asked, and has shown."""
+    """The description of a served policy."""
 
     name: str
     task: str
@@ -183,19 +183,19 @@ class ModelCard(BaseModel):
     scheme: str
     step: int
     answers: str
-    """Which questions change what it does."""
+    """Which questions it answers, in words."""
     state_dim: int
     action_dim: int
     horizon: int
     distance: str | None
-    """What predicted distances count; null where the learner has none."""
+    """The unit of predicted distances; null if the learner has none."""
     plans: bool
     """Whether it can be asked with a plan."""
     layout: dict[str, Any]
     vocabulary: list[str]
     """Every name that a query may use."""
     questions: dict[str, str]
-    """Questions that have a name, `task` being the official one."""
+    """Queries with a name; `task` is the official one."""
     card: dict[str, Any]
     """Training, data and evaluations."""
 
@@ -220,7 +220,7 @@ class ErrorDetail(BaseModel):
 
 
 class ErrorResponse(BaseModel):
-    """What every refusal looks like."""
+    """The form of every refusal."""
 
     error: ErrorDetail
 
@@ -229,7 +229,7 @@ class ErrorResponse(BaseModel):
 
 
 class Ask(Message):
-    """Set the question, or change a part of it: what is left out stays as it was."""
+    """Set the question, or change parts of it; other parts stay as they were."""
 
     type: Literal["ask"]
     model: ModelName = None
@@ -238,16 +238,16 @@ class Ask(Message):
     tolerances: Tolerances | None = None
     distance: Annotated[bool, Field(strict=True)] | None = None
     plan: Annotated[bool, Field(strict=True)] | None = None
-    """Whether to ask one part after another, by a plan; answers then tell it when it changes."""
+    """Whether to ask one part after another, by a plan; answers have the plan when it changes."""
 
 
 class Observe(Message):
-    """Here is the state; what is the action?"""
+    """An observation; the answer is an action."""
 
     type: Literal["observe"]
     observation: State
     id: Annotated[int, Field(strict=True)] | None = None
-    """Comes back with the answer."""
+    """Returned with the answer."""
 
 
 SESSION_MESSAGE: TypeAdapter[Ask | Observe] = TypeAdapter(

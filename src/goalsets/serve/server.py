@@ -1,4 +1,4 @@
-"""The process: it binds an address, serves until it is told to stop, and ends in order."""
+"""The process: bind an address, serve until a signal, and shut down in order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from goalsets.serve.models import Models
 from goalsets.serve.state import State
 
 _NOTICE = 0.5
-"""Seconds in which clients that come after SIGTERM are told, before nobody listens any more."""
+"""Seconds after SIGTERM in which new clients still get a refusal, before the port is closed."""
 
 
 def serve(
@@ -34,19 +34,20 @@ def serve(
     """Serve until SIGTERM or SIGINT.
 
     Args:
-        models: What to serve.
-        listening: Where, as `bind` gives it.
-        guard: Who may ask.
-        limits: Bounds on everything.
+        models: The models to serve.
+        listening: The socket that `bind` returned.
+        guard: Decides who may use the server.
+        limits: Upper bounds.
         ready: Called with the server's URL once requests are answered.
     """
-    # One thread: a single action is too small to share, and the loop needs the other cores.
+    # One thread: a single action is too small to share, and the event loop needs the other cores.
     torch.set_num_threads(1)
     state = State(models, guard, limits)
     server = DrainingServer(BoundedConfig(make_app(state), limits), state)
     server.when_ready = lambda: ready(_url(listening))
-    # All that is loaded stays: the collector need not look through it while robots wait. The second
-    # collection tells it how little is left, or it would let a quarter of what was loaded pile up.
+    # Everything loaded so far stays, so exclude it from garbage collection while robots wait. The
+    # second collection lets the collector see that little is left to track. Without it, garbage of
+    # a quarter of the loaded size could pile up.
     gc.collect()
     gc.freeze()
     gc.collect()
@@ -54,7 +55,7 @@ def serve(
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Listen, or say why that is not possible."""
+    """Listen, or raise an error that says why that is not possible."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
@@ -64,8 +65,8 @@ def bind(host: str, port: int) -> socket.socket:
             f"cannot listen on {host}:{port}: {error}. Choose another --port; 0 takes any that "
             "is free."
         ) from None
-    # uvicorn sends an answer in two pieces. Without this the second waits until the client has
-    # acknowledged the first, 40 ms where a connection is kept. Connections inherit it.
+    # uvicorn sends an answer in two pieces. Without this, the second piece waits up to 40 ms until
+    # the client has acknowledged the first. Connections inherit the option.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
@@ -76,14 +77,14 @@ def _url(listening: socket.socket) -> str:
 
 
 class DrainingServer(uvicorn.Server):
-    """uvicorn's server, which lets sessions come to their own end before it stops.
+    """uvicorn's server, which lets sessions finish before it stops.
 
     After the first signal it takes no new work, tells the sessions how long they have, and stops
-    when they are gone or the time is up. After a second one it stops at once.
+    when they are gone or the time is up. After a second signal it stops at once.
     """
 
     def __init__(self, config: BoundedConfig, state: State) -> None:
-        """Take what is served."""
+        """Keep the state."""
         super().__init__(config)
         self._state = state
         self._told = False
@@ -91,18 +92,18 @@ class DrainingServer(uvicorn.Server):
         self.when_ready: Callable[[], None] = lambda: None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Say so when it is done."""
+        """Call `ready` after the start."""
         await super().startup(sockets)
         self.when_ready()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Only note the signal: `on_tick` looks ten times a second."""
+        """Only note the signal: `on_tick` checks ten times a second."""
         if self._told:
             self.should_exit = self.force_exit = True
         self._told = True
 
     async def on_tick(self, counter: int) -> bool:
-        """Drain, once it has been asked for."""
+        """Begin to drain after a signal."""
         if self._told and not self.should_exit:
             await self._drain()
         return await super().on_tick(counter)
@@ -114,7 +115,7 @@ class DrainingServer(uvicorn.Server):
             state.draining = True
             self._deadline, self._said = now + seconds, now
             for session in state.sessions:
-                # Not awaited: a client that does not read must not hold up the others.
+                # Not awaited: a client that does not read must not delay the others.
                 self._announcements = asyncio.ensure_future(session.announce_end(seconds))
         if now >= self._deadline:
             for session in state.sessions:

@@ -10,11 +10,11 @@ time:
     > {"type": "ask", "query": "eff_pos"}            the goal stays
     < {"type": "error", "error": {...}}              where a message cannot be answered
 
-A question with `"plan": true` is asked part by part; the answer to an observation then has the plan
-with it whenever that was made, made anew, or a step of it is done.
+A question with `"plan": true` is asked one part after another. The answer to an observation then
+includes the plan whenever it was made, made again, or a step was done.
 
-An error leaves the question as it was and the session open: one bad reading of a sensor must not
-end an episode. What is no message of this protocol at all ends the session with a reason.
+An error changes neither the question nor the session: one bad reading of a sensor must not end an
+episode. A message that does not follow this protocol ends the session with a reason.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ from goalsets.serve.state import State
 
 _CODES = frozenset((1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012))
 _LONGEST_REASON = 123
-"""Bytes that fit into the frame which closes a WebSocket."""
+"""Bytes that fit into the closing frame of a WebSocket."""
 
 
 class ProtocolError(Exception):
-    """What came is no message of a session; it ends with this code and reason."""
+    """A message does not follow the protocol; the session ends with this code and reason."""
 
     def __init__(self, code: int, reason: str) -> None:
-        """Take what the client is told."""
+        """Keep code and reason."""
         super().__init__(reason)
         self.code = code
 
 
 @dataclass(frozen=True)
 class OpenQuestion:
-    """What a session asks at present; replaced as a whole, so that it is never half changed."""
+    """The current question of a session; replaced as a whole, so that it is never half changed."""
 
     model: Model
     told: Any
@@ -65,16 +65,16 @@ class OpenQuestion:
     """`[D]`."""
     query: Query
     goals: GoalSet | None
-    """Judges whether the goal is reached; None where a tolerance is not known."""
+    """Judges whether the goal is reached; None if a tolerance is not known."""
     distance: bool
     doubts: tuple[str, ...]
     memory: Memory | None
-    """What the policy remembers since the question was asked."""
+    """The memory of the policy since the question was asked."""
     course: Course | None = None
-    """Its way along a plan; None where the question is asked at once."""
+    """The progress along a plan; None if the question is asked at once."""
 
     def choose(self, state: questions.Floats) -> Chosen:
-        """Choose in a state `[D]`."""
+        """Choose an action in a state `[D]`."""
         start = time.perf_counter()
         plan = None
         if self.course is not None:
@@ -88,15 +88,15 @@ class OpenQuestion:
 
 
 class Chosen(NamedTuple):
-    """What was chosen in a state."""
+    """An action that was chosen in a state."""
 
     action: NDArray[np.float32]
     """`[A]`."""
     distance: float | None
     plan: dict[str, Any] | None
-    """The plan, where there is news of it."""
+    """The plan, if it has changed."""
     seconds: float
-    """What it took."""
+    """The time that it took."""
 
 
 class ServerSession:
@@ -111,7 +111,7 @@ class ServerSession:
         self.last_message = time.monotonic()
 
     async def run(self) -> None:
-        """Answer until one side has had enough."""
+        """Answer until one side ends the session."""
         code = 1006
         self._state.sessions.add(self)
         try:
@@ -121,13 +121,13 @@ class ServerSession:
             code = error.code
             await self.close(error.code, str(error))
         except (WebSocketDisconnect, RuntimeError):
-            pass  # Starlette's way to say that the connection has ended while we were sending
+            pass  # Starlette raises this if the connection ended while we were sending
         finally:
             self._state.sessions.discard(self)
             self._state.metrics.count_closed(code if code in _CODES else 1000)
 
     async def _answer_all(self) -> int:
-        """Returns the code with which the client, or `close`, ended the session."""
+        """Answer all messages; return the code with which the client or `close` ended it."""
         while True:
             event = await self._socket.receive()
             if event["type"] == "websocket.disconnect":
@@ -152,7 +152,7 @@ class ServerSession:
             self._closing = asyncio.ensure_future(self.close(code, reason))
 
     async def announce_end(self, seconds: float) -> None:
-        """Tell the client how long it has to come to its end."""
+        """Tell the client how long it has to finish."""
         with contextlib.suppress(WebSocketDisconnect, RuntimeError):
             await self._socket.send_text(
                 encode({"type": "draining", "seconds": seconds}).decode("ascii")
@@ -186,7 +186,7 @@ class ServerSession:
             )
         model = question.model
         state = questions.read_states("observation", message.observation, model.layout)
-        # A plan may take a good part of a second, and nobody knows beforehand when one is made.
+        # A plan may take most of a second, and it is not known beforehand when one is made.
         found = (
             question.choose(state)
             if question.course is None
@@ -216,7 +216,7 @@ class ServerSession:
         }
 
     def _changed(self, message: Ask) -> OpenQuestion:
-        """The question after a message; what the message leaves out stays."""
+        """The question after a message; parts that the message leaves out stay."""
         old = self._question
         model = (
             old.model if old and message.model is None else self._state.models.find(message.model)
@@ -228,7 +228,7 @@ class ServerSession:
         query = old.query if old and message.query is None else model.query(message.query or "")
         told = message.goal if message.goal is not None or old is None else old.told
         assert told is not None
-        # Read again under every new query: a goal by names may leave open what is asked now.
+        # Read the goal again under every new query: a goal by names may lack what it asks for.
         goal = questions.read_goal(told, query, model)
         questions.check_one_goal(goal)
         if message.tolerances:

@@ -1,4 +1,4 @@
-"""What a running server knows: its models, its bounds, and what is under way."""
+"""The state of a running server: its models, its bounds, and the requests in progress."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ T = TypeVar("T")
 
 
 class State:
-    """Shared by all endpoints; touched only from the event loop's thread."""
+    """Shared by all endpoints; used only in the event loop's thread."""
 
     def __init__(self, models: Models, guard: Guard, limits: Limits) -> None:
-        """Nothing is under way yet."""
+        """Begin without requests."""
         self.models, self.guard, self.limits = models, guard, limits
         layouts = [model.layout for model in models]
         self.request_bounds = Bounds.of(layouts, limits.batch_rows)
@@ -33,13 +33,13 @@ class State:
         self.metrics = Metrics()
         self.sessions: set[ServerSession] = set()
         self.requests = 0
-        """Requests under way."""
+        """Requests in progress."""
         self.large_requests = 0
-        """Of those, the ones whose body is that of a batch."""
+        """Those of them with the body of a batch."""
         self.draining = False
-        """Whether the server is coming to its end and takes no new work."""
+        """Whether the server is shutting down and takes no new work."""
         self.batches = Batches(limits.waiting_batches, "batches")
-        # A session has one message answered at a time: none of them is ever refused here.
+        # A session has one message at a time, so this never refuses one.
         self.plans = Batches(limits.sessions, "plans")
         for name, what, read in (
             ("sessions", "Sessions open.", lambda: len(self.sessions)),
@@ -52,28 +52,28 @@ class State:
     def check_room(self, large: bool) -> None:
         """Raise an error if there is no room for one more request, or for one with a large body.
 
-        Large ones are counted before they are read: by the time that a batch is found to be one too
-        many, its text has been held in memory and taken apart.
+        Large bodies are counted before they are read. Afterwards it would be too late: the text
+        would already be in memory, and parsed.
         """
         if self.draining:
             raise busy("the server is shutting down.")
         if self.requests >= self.limits.requests:
-            raise busy(f"{self.requests} requests are under way, as many as may be.")
+            raise busy(f"{self.requests} requests are in progress, which is the limit.")
         if large and self.large_requests >= self.limits.waiting_batches:
-            raise busy(f"{self.large_requests} batches are under way, as many as may be.")
+            raise busy(f"{self.large_requests} batches are in progress, which is the limit.")
 
     def check_room_for_session(self) -> None:
         """Raise an error if there is no room for one more session."""
         if self.draining:
             raise busy("the server is shutting down.")
         if len(self.sessions) >= self.limits.sessions:
-            raise busy(f"{len(self.sessions)} sessions are open, as many as may be.")
+            raise busy(f"{len(self.sessions)} sessions are open, which is the limit.")
 
     async def look_after_sessions(self) -> None:
-        """Close sessions that have gone silent; runs as long as the server does.
+        """Close silent sessions; runs as long as the server does.
 
-        One look a second at all of them: a timer around every message of a control loop would
-        cost more than the message.
+        It checks all sessions once a second. A timer for every message of a control loop would cost
+        more than the message itself.
         """
         while True:
             await asyncio.sleep(min(1.0, self.limits.idle_seconds / 4))
@@ -83,28 +83,27 @@ class State:
 
 
 class Batches:
-    """What takes long is computed one after another in a thread of its own.
+    """Computes long tasks one after another, in a separate thread.
 
-    One action takes less time than handing it to another thread would, so single states are
-    answered where they arrive. A batch takes many times as long, and so does a plan; they must not
-    hold up the loops of others meanwhile.
+    One action takes less time than passing it to another thread, so single states are answered in
+    the event loop. A batch or a plan takes many times as long, and must not delay other clients.
 
     Args:
         most: How many may wait.
-        name: Of the thread.
+        name: The name of the thread.
     """
 
     def __init__(self, most: int, name: str) -> None:
-        """Start no thread before it is needed."""
+        """Start no thread yet."""
         self._most = most
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
         self.waiting = 0
-        """Those that wait, and the one that is computed."""
+        """How many wait or are being computed."""
 
     async def run(self, compute: Callable[[], T]) -> T:
-        """Wait for the turn and compute, or refuse at once where too many wait already."""
+        """Wait for its turn and compute it, or refuse at once if too many wait already."""
         if self.waiting >= self._most:
-            raise busy(f"{self.waiting} batches wait already, as many as may.")
+            raise busy(f"{self.waiting} batches are waiting, which is the limit.")
         self.waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, compute)
@@ -112,5 +111,5 @@ class Batches:
             self.waiting -= 1
 
     def close(self) -> None:
-        """Let the one that runs finish, and start no other."""
+        """Let the current task finish, and start no other."""
         self._thread.shutdown(wait=False, cancel_futures=True)

@@ -1,8 +1,8 @@
-"""Sweeps: many runs, none repeated and none lost.
+"""Sweeps: train and evaluate a grid of configurations.
 
-A *sweep* is a grid of configurations. Each becomes an ordinary run directory with a name that its
-configuration decides, and a small status file in it; an *engine* runs them in local processes
-or on a Ray cluster. All state is in those files: whoever starts the sweep again continues it.
+Each configuration becomes an ordinary run directory, with a name that the configuration determines,
+and with a small status file. An *engine* runs them in local processes or on a Ray cluster. All
+state is in those files, so the sweep can be stopped and continued at any time.
 """
 
 from goalsets.sweep.drive import Summary, run_sweep

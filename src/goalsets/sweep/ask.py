@@ -1,4 +1,4 @@
-"""What a worker asks a run that is trained: official goals and suites, at once and by chains."""
+"""Evaluate a trained run in a sweep: official goals and suites, at once and by chains."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 class Asking:
-    """Asks one run, and does nothing twice.
+    """Asks one run, and skips what is recorded.
 
     Args:
-        assignment: What is to be asked.
-        claim: Of the run; it hears how far the work is.
-        stop: Asked after every episode.
+        assignment: The assignment.
+        claim: The claim on the run; it is updated with the progress.
+        stop: Called after every episode; true stops the work.
         place: Where files are.
     """
 
@@ -61,7 +61,7 @@ class Asking:
             run_suite(self._run, suite, plan=plan, workers=workers, watch=watch, say=print)
 
     def _begin(self, what: str, *, plan: bool) -> Callable[[int, int, int], None]:
-        """Say what begins, and learn the planner that it needs; returns what watches it."""
+        """Note what begins, and learn the planner if needed; return a progress callback."""
         what = f"{what} with chains" if plan else what
         self._claim.beat(what)
         if plan:

@@ -1,8 +1,8 @@
-"""Nodes that do not see the driver's files: runs are collected back, data is brought once.
+"""Nodes without a shared disk: copy runs back to the driver, and copy data once to the node.
 
-The *head* lies beside the driver and reads and writes its files. A node works in a scratch
-directory of its own: it begins with what the head has of a run, and brings back what is new at
-every sign of life, the checkpoint last. So the head's copy is always one that can be resumed.
+The *head* runs beside the driver and reads and writes its files. A node works in its own scratch
+directory. It starts with the head's copy of a run, and sends new files at every update of the
+status, the checkpoint last. So the head's copy can always be resumed.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from goalsets.sweep.grid import Job
 from goalsets.sweep.state import STATUS, ClaimLostError
 
 SLICE = 16 << 20
-"""Bytes that travel at a time."""
+"""Bytes to send at a time."""
 SCRATCH = "GOALSETS_SCRATCH"
 _LATE = (CHECKPOINT, STATUS)
-"""Brought after all others: they say how far the others are."""
+"""Files that are sent last, because they say how far the others are."""
 
 
 class Head:
-    """Reads and writes files beside the driver. It becomes a Ray actor, one call at a time.
+    """Reads and writes files beside the driver. It runs as a Ray actor, one call at a time.
 
     Args:
         runs: The directory of all runs.
     """
 
     def __init__(self, runs: Path) -> None:
-        """Nobody works on anything yet."""
+        """Begin without owners."""
         self._runs = runs
         self._owners: dict[str, str] = {}
 
     def take(self, name: str, owner: str) -> list[tuple[str, int]]:
-        """Give a run to whoever asks last; return its files and their sizes."""
+        """Give a run to the last node that asks; return its files and their sizes."""
         self._owners[name] = owner
         return self.list(self._runs / name)
 
@@ -65,10 +65,10 @@ class Head:
             return file.read(SLICE)
 
     def write(self, name: str, owner: str, file: str, content: bytes, *, more: bool) -> None:
-        """Append a slice to a file in the making, and put it in its place after the last.
+        """Append a slice to a temporary file; after the last slice, move it to its place.
 
         Raises:
-            ClaimLostError: The run was given to somebody else.
+            ClaimLostError: The run was given to another node.
         """
         if self._owners.get(name) != owner:
             raise ClaimLostError(f"{name} was given to another node.")
@@ -82,15 +82,15 @@ class Head:
 
 
 class CollectedPlace:
-    """A node's scratch directory, and the way to the head.
+    """A node's scratch directory, and its connection to the head.
 
     Args:
         head: The actor of a `Head`.
-        node: The node's name: nodes may share a disk.
+        node: The node's name; it is part of the path, because nodes may share a disk.
     """
 
     def __init__(self, head: Any, node: str) -> None:  # noqa: ANN401 - a handle of an actor
-        """Bring nothing yet."""
+        """Copy nothing yet."""
         import ray
 
         self._get = ray.get
@@ -100,9 +100,9 @@ class CollectedPlace:
         self._brought: dict[str, dict[str, tuple[int, int]]] = {}
 
     def open_run(self, runs: Path, job: Job) -> Path:
-        """A fresh copy of what the head has of the run."""
+        """A fresh copy of the head's files of the run."""
         directory = self._directory(job)
-        # What an earlier attempt left here may be behind the head, which is always resumable.
+        # Files of an earlier attempt may be older than the head's, which can always be resumed.
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
         for file, size in self._get(self._head.take.remote(job.name, self._owner)):
@@ -111,7 +111,7 @@ class CollectedPlace:
         return directory
 
     def synchronise(self, job: Job) -> None:
-        """Bring files to the head that have changed."""
+        """Send changed files to the head."""
         directory, brought = self._directory(job), self._brought[job.name]
         changed = {f: s for f, s in _states(directory).items() if brought.get(f) != s}
         for file in sorted(changed, key=lambda f: (f in _LATE, f == STATUS, f)):
@@ -124,15 +124,15 @@ class CollectedPlace:
         shutil.rmtree(self._directory(job), ignore_errors=True)
 
     def data(self, path: Path, fingerprint: str) -> Path:
-        """The store: at the same path if it is there, or else copied once for this node."""
+        """The store: at the same path if it exists there, otherwise a copy for this node."""
         return path if _is_store(path, fingerprint) else self.copy_of_data(path, fingerprint)
 
     def copy_of_data(self, path: Path, fingerprint: str) -> Path:
-        """The store as this node has it for itself."""
+        """This node's own copy of the store."""
         copy = self._scratch / "data" / fingerprint
         copy.parent.mkdir(parents=True, exist_ok=True)
         with copy.with_suffix(".lock").open("a") as file:
-            # Runs of this node that begin together wait for the first.
+            # Runs of this node that begin together wait for the first to copy.
             with contextlib.suppress(OSError):  # a file system without locks: each copies it
                 fcntl.flock(file, fcntl.LOCK_EX)
             if not _is_store(copy, fingerprint):
@@ -152,7 +152,7 @@ class CollectedPlace:
 
     def _copy_store(self, path: Path, copy: Path) -> None:
         files = self._get(self._head.list.remote(path))
-        # The index comes last: a directory with one is a store.
+        # The index comes last, because a directory with an index counts as a store.
         for file, size in sorted(files, key=lambda entry: entry[0] == INDEX):
             self._fetch(copy / file, size, lambda at, f=file: self._read(path / f, at))
 
@@ -195,13 +195,13 @@ class CollectedPlace:
 
 
 def scratch_directory() -> Path:
-    """Where nodes keep what they work on: `GOALSETS_SCRATCH`, or a place for short-lived files."""
+    """The scratch directory of nodes: `GOALSETS_SCRATCH`, or one for temporary files."""
     named = os.environ.get(SCRATCH)
     return Path(named) if named else Path(tempfile.gettempdir()) / f"goalsets-{os.getuid()}"
 
 
 def _states(directory: Path) -> dict[str, tuple[int, int]]:
-    """Size and time of change of each file that is worth bringing."""
+    """Size and time of change of each file to send."""
     found: dict[str, tuple[int, int]] = {}
     for path in directory.rglob("*"):
         passing = path.name == LOCK or path.suffix == ".tmp" or path.name.startswith(".")

@@ -1,4 +1,4 @@
-"""Where runs compute: on processors, or on accelerators that are handed out one to a run."""
+"""Where runs compute: on processors, or on accelerators, one for each run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from goalsets.sweep.grid import SweepError
 
 Device = Literal["cpu", "cuda"]
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-"""The variable by which a process is shown some accelerators of a machine and no others."""
+"""The variable that limits which accelerators a process sees."""
 
 
 def accelerators(device: Device) -> tuple[str, ...]:
@@ -18,10 +18,10 @@ def accelerators(device: Device) -> tuple[str, ...]:
         return ()
     import torch
 
-    count = torch.cuda.device_count()  # counts without taking hold of any
+    count = torch.cuda.device_count()  # does not initialise any of them
     if not count:
         raise SweepError(
-            f"there is no device {device!r} to train on here: torch {torch.__version__} sees none."
+            f"torch {torch.__version__} finds no {device!r} device here: use --device cpu."
         )
     shown = [name.strip() for name in os.environ.get(VISIBLE, "").split(",") if name.strip()]
     return tuple(shown[:count]) or tuple(str(index) for index in range(count))

@@ -1,6 +1,6 @@
-"""The driver: what is left of a sweep goes to an engine, and what ends is counted.
+"""The driver: give the remaining runs of a sweep to an engine, and count how they end.
 
-It keeps no state. Killed at any moment and started again, it looks at the files and goes on.
+It keeps no state of its own. If it is killed and started again, it reads the files and continues.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ DRIVER = "driver.json"
 
 
 class SweepWatch(Protocol):
-    """Somebody who wants to know how a sweep gets on."""
+    """Follows the progress of a sweep."""
 
     def begin(self, total: int, finished: int, failed: int) -> None:
-        """Hear how many runs there are, and how many need no work."""
+        """Called first: the number of runs, and of those that need no work."""
         ...
 
     def ended(self, ended: Ended) -> None:
-        """Hear that the work on a run has ended."""
+        """Called when the work on a run has ended."""
         ...
 
     def say(self, text: str) -> None:
-        """Hear of something out of the ordinary."""
+        """Called with a note on something unusual."""
         ...
 
 
 class Quiet:
-    """Nobody wants to know."""
+    """Follows nothing."""
 
     def begin(self, total: int, finished: int, failed: int) -> None:
         """Say nothing."""
@@ -61,16 +61,16 @@ class Quiet:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a driver did, and what it found done."""
+    """The result of a driver."""
 
     total: int
-    """Runs that were asked for."""
+    """The number of runs in the sweep."""
     before: int
     """Runs that were done when it began."""
     failed_before: int
     """Runs that had failed when it began, and were not tried again."""
     outcomes: Counter[Outcome]
-    """How the others ended that were begun."""
+    """How the others ended, as far as they were begun."""
 
     @property
     def done(self) -> int:
@@ -79,7 +79,7 @@ class Summary:
 
     @property
     def failed(self) -> int:
-        """Runs that stand as failed now."""
+        """Runs that are marked as failed now."""
         return self.failed_before + self.outcomes["failed"]
 
     @property
@@ -104,17 +104,17 @@ def run_sweep(
     data_in: DataIn = "auto",
     watch: SweepWatch | None = None,
 ) -> Summary:
-    """Run what is left of a sweep.
+    """Run the remaining runs of a sweep.
 
     Args:
         sweep: The sweep.
-        directory: Where it lives; the same directory continues it.
-        engine: Who does the work.
-        only: Patterns such as `*gciql*`: only runs whose name fits one of them.
-        retry_failed: Also try those again that failed.
+        directory: The sweep's directory; the same directory continues it.
+        engine: Does the work.
+        only: Patterns such as `*gciql*`: only runs whose name matches one of them.
+        retry_failed: Also run those again that failed.
         seeds_together: Train runs that differ only in their seed in one process.
-        data_in: Where the data of a run is; by default each worker decides by what is free.
-        watch: Told how it gets on.
+        data_in: Where the data of a run is; by default each worker decides by the free memory.
+        watch: Follows the progress.
     """
     watch = watch or Quiet()
     directory = directory.resolve()
@@ -122,7 +122,9 @@ def run_sweep(
         write_sweep(sweep, directory / SWEEP)
         asked = survey(directory, sweep, only).entries
         if not asked:
-            raise SweepError(f"no run of {sweep.name!r} fits {' or '.join(only)}.")
+            raise SweepError(
+                f"no run of {sweep.name!r} matches {' or '.join(only)}: --dry-run lists its runs."
+            )
         left = [
             entry.job
             for entry in asked
@@ -154,7 +156,7 @@ def _assign(
     *,
     together: bool,
 ) -> Iterator[Assignment]:
-    """Make assignments, and before the first of a task all that its runs need."""
+    """Make assignments; before the first of a task, prepare its data and suites."""
     groups: dict[str, list[Job]] = {}
     for job in jobs:
         groups.setdefault(job.group if together else job.name, []).append(job)
@@ -180,7 +182,7 @@ def _assign(
 
 @contextlib.contextmanager
 def _driving(directory: Path, sweep: Sweep, engine: Engine) -> Iterator[None]:
-    """Be the only driver of a directory, and say how many runs go side by side."""
+    """Be the only driver of a directory, and write down how many runs go at a time."""
     directory.mkdir(parents=True, exist_ok=True)
     if (directory / SWEEP).exists():
         known = read_sweep(directory / SWEEP).name
@@ -189,14 +191,14 @@ def _driving(directory: Path, sweep: Sweep, engine: Engine) -> Iterator[None]:
                 f"{directory} holds the sweep {known!r}, not {sweep.name!r}: choose another "
                 "--output."
             )
-    advice = f"'goalsets sweep status {directory}' shows how it stands."
+    advice = f"'goalsets sweep status {directory}' shows its progress."
     with Lock(directory / "driver.lock", f"run the sweep {directory}", advice):
         (directory / DRIVER).write_text(json.dumps({"slots": engine.slots}), encoding="utf-8")
         yield
 
 
 def read_driver(directory: Path) -> dict[str, object]:
-    """What a driver has said of itself."""
+    """What a driver has written about itself."""
     try:
         plain = door.read_json(directory / DRIVER)
     except GoalsetsError:
@@ -206,7 +208,7 @@ def read_driver(directory: Path) -> dict[str, object]:
 
 @contextlib.contextmanager
 def _stopped_by_signals(engine: Engine) -> Iterator[None]:
-    """Stop with checkpoints at the first Ctrl-C or SIGTERM, and at once at the second."""
+    """At the first Ctrl-C or SIGTERM, save checkpoints and stop; at the second, stop at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""The interface of engines: assignments go in, and come out as they end."""
+"""The interface of engines: they take assignments, and yield runs as they end."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from goalsets.sweep.state import Status, read_status, write_status
 from goalsets.sweep.work import Assignment, Ended
 
 RETRIES = 2
-"""How often a run is resumed whose worker died, before it counts as failed."""
+"""How often a run is resumed after its worker died, before it counts as failed."""
 
 
 class Engine(Protocol):
     """Something that works on assignments.
 
-    An engine resumes the run of a worker that dies, a few times; it does not retry a run that
-    fails for reasons of its own.
+    If a worker dies, the engine resumes its run, a few times. It does not retry a run that failed
+    with an error.
     """
 
     @property
@@ -33,7 +33,7 @@ class Engine(Protocol):
 
     @property
     def slots(self) -> int:
-        """How many assignments are worked on side by side."""
+        """How many assignments run at a time."""
         ...
 
     def run(self, assignments: Sequence[Assignment]) -> Iterator[Ended]:
@@ -41,17 +41,17 @@ class Engine(Protocol):
         ...
 
     def stop(self) -> None:
-        """Let runs write a checkpoint and end, and begin no others; may come from a signal."""
+        """Let runs write a checkpoint and end, and start no others; a signal may call it."""
         ...
 
 
 def give_up(assignment: Assignment, how: str) -> list[Ended]:
-    """Mark the runs of an assignment as failed whose workers died again and again."""
+    """Mark the runs of an assignment as failed because their workers died too often."""
     return mark_failed(assignment, f"its worker died {RETRIES + 1} times; the last time {how}.")
 
 
 def mark_failed(assignment: Assignment, reason: str) -> list[Ended]:
-    """Mark the runs of an assignment as failed whose workers could not do so themselves."""
+    """Mark the runs of an assignment as failed if their workers could not do so."""
     ended: list[Ended] = []
     for job in assignment.jobs:
         directory = assignment.runs / job.name

@@ -1,4 +1,4 @@
-"""Sweeps as YAML files: those that goalsets ships, and everybody's own."""
+"""Sweeps as YAML files: those that come with goalsets, and users' own."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import yaml
 
@@ -15,6 +15,9 @@ from goalsets.core.door.text import YAML_BYTES
 from goalsets.core.errors import FileError, suggest
 from goalsets.sweep.grid import DataChoice, Evaluation, SuiteChoice, Sweep, SweepError
 from goalsets.train.session import Pace
+
+if TYPE_CHECKING:
+    from importlib.abc import Traversable
 
 _SECTIONS = {"evaluation": Evaluation, "pace": Pace, "data": DataChoice}
 _AXES = {"tasks": str, "learners": str, "schemes": str, "seeds": int}
@@ -25,32 +28,32 @@ T = TypeVar("T")
 
 def read_sweep(name_or_file: str | Path) -> Sweep:
     """Read a sweep: one that goalsets ships, by its name, or a YAML file."""
-    known = shipped_sweeps()
-    path = Path(name_or_file)
-    if str(name_or_file) in known and not path.is_file():
-        return known[str(name_or_file)]
+    known = _shipped()
+    path, name = Path(name_or_file), str(name_or_file)
+    if name in known and not path.is_file():
+        return _read_shipped(known[name], name)
     try:
         text = door.read_text(path, limit=YAML_BYTES)
     except FileError as error:
         raise SweepError(
-            f"there is no sweep {str(name_or_file)!r}: {suggest(str(name_or_file), known)} Or name "
-            f"a YAML file: {error}"
+            f"there is no sweep {name!r}: {suggest(name, known)} Or name a YAML file: {error}"
         ) from None
     return parse_sweep(text, str(path), path.stem, path.parent)
 
 
 def shipped_sweeps() -> dict[str, Sweep]:
     """All sweeps that goalsets ships, by name."""
-    files = [
-        file
-        for file in resources.files("goalsets.sweep.shipped").iterdir()
-        if file.name.endswith(".yaml")
-    ]
-    sweeps: dict[str, Sweep] = {}
-    for file in sorted(files, key=lambda file: file.name):
-        name = file.name.removesuffix(".yaml")
-        sweeps[name] = parse_sweep(file.read_text(encoding="utf-8"), file.name, name)
-    return sweeps
+    return {name: _read_shipped(file, name) for name, file in _shipped().items()}
+
+
+def _shipped() -> dict[str, Traversable]:
+    files = resources.files("goalsets.sweep.shipped").iterdir()
+    found = {f.name.removesuffix(".yaml"): f for f in files if f.name.endswith(".yaml")}
+    return dict(sorted(found.items()))
+
+
+def _read_shipped(file: Traversable, name: str) -> Sweep:
+    return parse_sweep(file.read_text(encoding="utf-8"), file.name, name)
 
 
 def parse_sweep(text: str, place: str, name: str, base: Path | None = None) -> Sweep:
@@ -58,9 +61,9 @@ def parse_sweep(text: str, place: str, name: str, base: Path | None = None) -> S
 
     Args:
         text: The YAML.
-        place: Where it stands, for errors.
-        name: The sweep's name, unless it says its own.
-        base: The directory that descriptions of suites are relative to.
+        place: The file's name, for errors.
+        name: The sweep's name, unless the YAML has one.
+        base: The directory to which paths of suites are relative.
     """
     plain = door.parse_yaml(text, place, kind=SweepError)
     try:
@@ -70,8 +73,8 @@ def parse_sweep(text: str, place: str, name: str, base: Path | None = None) -> S
 
 
 def write_sweep(sweep: Sweep, path: Path) -> None:
-    """Write a sweep so that `read_sweep` gives an equal one."""
-    # By way of JSON's types: YAML would spell out tuples as Python objects.
+    """Write a sweep so that `read_sweep` returns an equal one."""
+    # Convert to JSON's types first: YAML would write tuples as Python objects.
     plain = _plain(dataclasses.asdict(sweep))
     temporary = path.with_suffix(".tmp")
     temporary.write_text(yaml.safe_dump(plain, sort_keys=False), encoding="utf-8")
@@ -88,7 +91,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a sweep holds
 
 def _from_plain(plain: Any, name: str, base: Path) -> Sweep:  # noqa: ANN401 - whatever it holds
     if not isinstance(plain, Mapping) or "tasks" not in plain:
-        raise SweepError("expected a mapping with 'tasks', and what else varies.")
+        raise SweepError("expected a mapping with 'tasks', and with other axes such as 'learners'.")
     _check_keys(plain, _KEYS, "the sweep")
     fields: dict[str, Any] = {"name": str(plain.get("name", name))}
     for axis, kind in _AXES.items():
@@ -145,7 +148,9 @@ def _suite(value: Any, base: Path) -> SuiteChoice:  # noqa: ANN401 - as above
     except (OSError, RuntimeError, ValueError) as error:  # a name that no file can have
         raise SweepError(f"'suites' names {chosen.description!r}: {error}.") from None
     if not known:
-        raise SweepError(f"'suites' names {str(path)!r}, which is no file; or say 'shipped'.")
+        raise SweepError(
+            f"'suites' names {str(path)!r}, which is not a file. Name a YAML file, or 'shipped'."
+        )
     return dataclasses.replace(chosen, description=str(path))
 
 
@@ -177,7 +182,7 @@ def _check_type(value: Any, wanted: Any, what: str) -> None:  # noqa: ANN401 - a
 
 
 def _listed(value: Any) -> list[Any]:  # noqa: ANN401 - as above
-    """A list, also where somebody wrote one entry alone."""
+    """The value as a list; a single entry becomes a list of one."""
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
 
 

@@ -1,4 +1,4 @@
-"""What a sweep is: a grid of configurations, and a name for each that nothing else decides."""
+"""A sweep: a grid of configurations, and a name for each that only the configuration decides."""
 
 from __future__ import annotations
 
@@ -24,25 +24,27 @@ AXES = ("task", "learner", "scheme", "seed")
 """Fields of a configuration that the grid itself decides."""
 LATER = {
     "direct": None,
+    "direct_robot": None,
     "inputs": "plain",
     "precision": "float32",
     "linger": 0,
     "settled": 0,
     "action_low": None,
     "action_high": None,
+    "action_switches": None,
 }
-"""Fields that came later, with what was done before: as long as a run does that, they are no part
-of its name, so that runs which are there are found."""
+"""Fields that were added later, with the value that older runs had. With this value, a field is not
+part of a run's name, so that older runs are still found."""
 OVERRIDABLE = tuple(f.name for f in dataclasses.fields(TrainConfig) if f.name not in AXES)
 
 
 class SweepError(GoalsetsError):
-    """A sweep that cannot be read, started or continued; the message says why."""
+    """A sweep cannot be read, started or continued; the message says why."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What is run after a training, on the official goals of its task."""
+    """The evaluation after a training, on the official goals of its task."""
 
     episodes: int = 10
     """Episodes for each official goal; 0 leaves the evaluation out."""
@@ -57,11 +59,11 @@ class SuiteChoice:
     """A suite that runs of the sweep are asked."""
 
     description: str = "shipped"
-    """`shipped`, the one that goalsets has for the task, or a YAML file that describes one."""
+    """`shipped` for the one that comes with goalsets, or a YAML file that describes one."""
     episodes: int | None = None
-    """Episodes of each predicate from each start; what the description says unless given."""
+    """Episodes of each predicate from each start; by default as the description says."""
     schemes: tuple[str, ...] = ()
-    """The schemes whose runs are asked; those of every scheme unless given."""
+    """The schemes whose runs are asked; by default all."""
     plan: bool = False
     """Ask each question a second time, as a chain of questions."""
 
@@ -71,18 +73,18 @@ class SuiteChoice:
             SCHEMES[scheme]
 
     def is_asked(self, config: TrainConfig) -> bool:
-        """Whether a run is asked it."""
+        """Whether a run is asked this suite."""
         return not self.schemes or config.scheme in self.schemes
 
 
 @dataclass(frozen=True)
 class DataChoice:
-    """Where data comes from that is not there yet."""
+    """How to get data that is missing."""
 
     make: Literal["never", "collect", "download"] = "never"
-    """Collect it on the spot with OGBench's oracles, download it, or say that it is missing."""
+    """Collect it with OGBench's oracles, download it, or stop with an error."""
     episodes: int | None = None
-    """Training episodes to collect; as many as OGBench has unless given."""
+    """Training episodes to collect; by default as many as OGBench has."""
 
 
 @dataclass(frozen=True)
@@ -95,14 +97,14 @@ class Job:
     def name(self) -> str:
         """Its directory among the runs: `TASK/LEARNER-SCHEME-DIGEST-sSEED`.
 
-        The digest is of the whole configuration but the seed. So equal configurations have equal
-        names, whichever sweep or preset they come from, and if a preset changes, so do the names.
+        The digest covers the whole configuration except the seed. So equal configurations have
+        equal names in all sweeps and presets. If a preset changes, so do the names.
         """
         return f"{self.group}-s{self.config.seed}"
 
     @property
     def group(self) -> str:
-        """What runs have in common that differ only in their seed."""
+        """The common part of the names of runs that differ only in their seed."""
         plain = dataclasses.asdict(self.config)
         del plain["seed"]
         for name, before in LATER.items():
@@ -113,11 +115,11 @@ class Job:
         return f"{self.config.task}/{self.config.learner}-{self.config.scheme}-{digest}"
 
     def fits(self, patterns: Sequence[str]) -> bool:
-        """Whether the name fits one of some patterns, such as `*gciql*`; without any, it does."""
+        """Whether the name matches a pattern, such as `*gciql*`; true if there are none."""
         return not patterns or any(fnmatch(self.name, pattern) for pattern in patterns)
 
     def __str__(self) -> str:
-        """Speak of the run."""
+        """The run's name."""
         return f"run {self.name}"
 
 
@@ -131,10 +133,10 @@ class Sweep:
     schemes: tuple[str, ...] = (DEFAULT_SCHEME,)
     seeds: tuple[int, ...] = (0,)
     overrides: tuple[Mapping[str, Any], ...] = ({},)
-    """Fields of the configuration in place of the preset's, and under `settings` those of the
-    learners; each is one point of an axis. A setting goes to the learners that have it."""
+    """Each entry is one point of an axis: fields that replace those of the preset, and under
+    `settings` those of the learners. A setting applies to the learners that have it."""
     preset: str = "cpu"
-    """The budget, and everything else that is not said."""
+    """The preset: the budget, and every field that is not overridden."""
     description: str = ""
     evaluation: Evaluation = field(default_factory=Evaluation)
     suites: tuple[SuiteChoice, ...] = ()
@@ -142,7 +144,7 @@ class Sweep:
     data: DataChoice = field(default_factory=DataChoice)
 
     def __post_init__(self) -> None:
-        """Check every name on every axis, so that nothing fails in the middle of the night."""
+        """Check every name on every axis, so that mistakes are found before hours of training."""
         for axis, values in (
             ("tasks", self.tasks),
             ("learners", self.learners),
@@ -171,17 +173,17 @@ class Sweep:
         kept = len(self.pace_of(config).marks(config.steps))
         if not 1 <= self.evaluation.last <= kept:
             raise SweepError(
-                f"'last' of 'evaluation' is {self.evaluation.last}, and a run of {config.steps:,} "
-                f"steps keeps the weights of {kept}: lower it, or 'keep_every' of 'pace'."
+                f"'last' of 'evaluation' is {self.evaluation.last}, but a run of {config.steps:,} "
+                f"steps keeps only {kept} weights: lower 'last', or 'keep_every' of 'pace'."
             )
 
     def pace_of(self, config: TrainConfig) -> Pace:
-        """How often a run logs, checkpoints and keeps: a quarter of the way each unless said."""
+        """The pace of a run; by default it keeps weights at every quarter of its steps."""
         keep_every = self.pace.keep_every or max(1, config.steps // 4)
         return dataclasses.replace(self.pace, keep_every=keep_every)
 
     def jobs(self) -> tuple[Job, ...]:
-        """All runs, each once. Seeds come last: a sweep that is stopped early is even."""
+        """All runs, each once, ordered by seed, so that a sweep that is stopped early is even."""
         jobs: dict[str, Job] = {}
         for seed, task, learner, scheme, point in itertools.product(
             self.seeds, self.tasks, self.learners, self.schemes, self.overrides

@@ -1,7 +1,7 @@
-"""The local engine: processes on this machine, as many as fit.
+"""The local engine: processes on this machine, as many as there are cores for.
 
-Each worker is a process of its own that works on one assignment after another. It dies with the
-driver: when the driver is killed, its workers write a checkpoint and leave.
+Each worker is a process that takes one assignment after another. If the driver is killed, its
+workers write a checkpoint and end.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from goalsets.sweep.work import Assignment, Ended, SamePlace, Work, work
 from goalsets.workers import WORKER_ENVIRONMENT, Worker, available_cores, silence
 
 PATIENCE = 20.0
-"""Seconds that an orphan has to write its checkpoint."""
+"""Seconds for a worker without a driver to write its checkpoint."""
 _THREADS = ("MKL_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 @dataclass
 class _Busy:
-    """A worker and what it works on."""
+    """A worker and its assignment."""
 
     worker: Worker
     assignment: Assignment
     accelerator: str | None
-    """The only one that it sees, where runs train on accelerators."""
+    """The only accelerator that it sees; None if runs train on processors."""
 
 
 class LocalEngine:
     """Runs assignments in processes of this machine.
 
     Args:
-        threads: Threads of each run. One by default: two runs of one thread got more done than
-            one of two threads (`python -m benchmarks sweep`).
-        processes: How many runs side by side; unless given, as many as there are cores for, or one
-            for each accelerator.
-        device: Where runs train. Each sees one accelerator; where there are more runs than
+        threads: Threads of each run. The default is one, because two runs with one thread each are
+            faster than two runs in turn with two threads (`python -m benchmarks sweep`).
+        processes: How many runs at a time; by default as many as there are cores for, or one for
+            each accelerator.
+        device: Where runs train. Each sees one accelerator; if there are more runs than
             accelerators, they share.
         do: What workers do.
-        say: Told of workers that died.
+        say: Called with a note if a worker died.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class LocalEngine:
         self._deaths: Counter[str] = Counter()
 
     def stop(self) -> None:
-        """Let runs write a checkpoint and end, and begin no others."""
+        """Let runs write a checkpoint and end, and start no others."""
         self._stopping = True
 
     def run(self, assignments: Sequence[Assignment]) -> Iterator[Ended]:
@@ -89,7 +89,7 @@ class LocalEngine:
                     crew[busy.worker.connection] = busy
                 if self._stopping:
                     self._tell(crew)
-                # Not for ever: a signal may have told us to stop.
+                # With a timeout, because a signal may have asked us to stop.
                 for connection in wait(list(crew), timeout=0.5):
                     assert isinstance(connection, Connection)
                     yield from self._hear(crew, connection, todo)
@@ -118,7 +118,7 @@ class LocalEngine:
         yield from ended
 
     def _idlest(self, crew: dict[Connection, _Busy]) -> str | None:
-        """The accelerator that fewest workers have."""
+        """The accelerator with the fewest workers."""
         taken = Counter(busy.accelerator for busy in crew.values())
         return min(self._accelerators, key=lambda name: taken[name], default=None)
 
@@ -126,13 +126,13 @@ class LocalEngine:
         variables = {**WORKER_ENVIRONMENT, **dict.fromkeys(_THREADS, str(self.threads))}
         if accelerator is not None:
             variables[VISIBLE] = accelerator
-        # No daemon: those may not have children, and evaluations run in processes of their own.
+        # Not a daemon: daemons may not have children, and evaluations start processes.
         worker = Worker(_serve, (self._do,), variables, daemon=False)
         worker.send(assignment)
         return _Busy(worker, assignment, accelerator)
 
     def _bury(self, busy: _Busy, todo: deque[Assignment]) -> Iterator[Ended]:
-        """Have the run of a dead worker resumed, unless it is the run that kills."""
+        """Resume the run of a dead worker, unless that run kills its workers."""
         assignment, how = busy.assignment, busy.worker.end()
         name = str(assignment)
         self._deaths[name] += 1
@@ -145,7 +145,7 @@ class LocalEngine:
             todo.appendleft(assignment)
 
     def _tell(self, crew: dict[Connection, _Busy]) -> None:
-        """Pass on that it is time to stop, once."""
+        """Tell the workers once that it is time to stop."""
         for busy in crew.values():
             process = busy.worker.process
             if process.pid is not None and process.pid not in self._told and process.is_alive():
@@ -154,9 +154,9 @@ class LocalEngine:
 
 
 def _serve(connection: Connection, do: Work) -> None:
-    """What a worker does: work until the line closes."""
+    """The main loop of a worker: work until the connection closes."""
     stopping = threading.Event()
-    # Ctrl-C reaches the whole group of processes, but the driver decides what to do.
+    # Ctrl-C reaches all processes of the group, but only the driver reacts to it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: stopping.set())
     threading.Thread(target=_follow_the_driver, args=(stopping,), daemon=True).start()
@@ -168,7 +168,7 @@ def _serve(connection: Connection, do: Work) -> None:
             return
         try:
             answer = do(assignment, stopping.is_set, place)
-        except Exception:  # it went wrong before the run was claimed: its status is as it was
+        except Exception:  # it failed before the run was claimed, so the status is unchanged
             answer = traceback.format_exc()
         try:
             connection.send(answer)
@@ -177,7 +177,7 @@ def _serve(connection: Connection, do: Work) -> None:
 
 
 def _follow_the_driver(stopping: threading.Event) -> None:
-    """When the driver is gone, stop as if it had said so, and do not take long."""
+    """If the driver is gone, stop as if it had asked for it, and end soon."""
     driver = multiprocessing.parent_process()
     if driver is not None:
         wait([driver.sentinel])

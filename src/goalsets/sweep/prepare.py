@@ -1,4 +1,4 @@
-"""What a sweep needs before its first run: data for each task, and the suites, made once."""
+"""Prepare a sweep before its first run: data for each task, and the suites, once."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the runs of a task are given."""
+    """The prepared data of a task."""
 
     data: Path
     fingerprint: str
 
 
 def prepare_data(task: str, choice: DataChoice, say: Callable[[str], None] = silence) -> Prepared:
-    """Find the data of a task, or make it as the sweep says."""
+    """Find the data of a task, or get it as the sweep says."""
     path = data_dir() / task
     if not (path / INDEX).exists() and TASKS[task].script is None:
         if choice.make == "collect":
@@ -42,19 +42,19 @@ def prepare_data(task: str, choice: DataChoice, say: Callable[[str], None] = sil
     store = find_store(task, make=True, say=say)
     there = store.train.num_episodes
     if choice.make == "collect" and choice.episodes not in (None, there):
-        # Downloaded data, or more of it than asked for, is nobody's mistake; silence would be.
+        # Downloaded data, or more data than asked for, is not an error, but worth a note.
         say(
-            f"the data of {task} that is there has {there:,} episodes, not the {choice.episodes:,} "
-            f"that this sweep would collect: {path}"
+            f"the existing data of {task} is used: it has {there:,} episodes, not the "
+            f"{choice.episodes:,} that this sweep would collect: {path}"
         )
     return Prepared(store.path.resolve(), store.fingerprint)
 
 
 def open_data(assignment: Assignment, place: Place) -> tuple[Store, DataPlace]:
-    """The store for a worker, checked, and where its data is to be while the run is trained."""
+    """The store for a worker, verified, and whether its data goes into memory."""
     store = Store.open(place.data(assignment.data, assignment.fingerprint), mapped=True)
     store.verify()
-    # Its neighbours begin at about the same time, before anybody's copy shows in what is free.
+    # Workers begin together, before their copies reduce the free memory, so divide by all.
     runs = max(1, available_cores() // assignment.threads)
     return store, choose_place(assignment.data_in, store.train, runs=runs, say=print)
 
@@ -62,7 +62,7 @@ def open_data(assignment: Assignment, place: Place) -> tuple[Store, DataPlace]:
 def _collect(task: str, episodes: int | None, say: Callable[[str], None]) -> None:
     from goalsets.collect import collect
 
-    say(f"collecting data of {task}; what is collected stays if this is stopped.")
+    say(f"collecting data of {task}; if you stop this, the collected episodes are kept.")
     collect(task, episodes=episodes)
 
 
@@ -76,7 +76,7 @@ def _import(task: str, path: Path, say: Callable[[str], None]) -> None:
 
 
 def suite_path(directory: Path, task: str, choice: SuiteChoice) -> Path:
-    """Where a suite of a sweep is, or will be; its name says what was asked for."""
+    """The file of a suite of a sweep; its name depends on the choice."""
     text = choice.description
     if text != "shipped":
         text = door.read_text(text)
@@ -88,7 +88,7 @@ def suite_path(directory: Path, task: str, choice: SuiteChoice) -> Path:
 def suite_paths(
     sweep: Sweep, directory: Path, config: TrainConfig, *, planned: bool = False
 ) -> tuple[Path, ...]:
-    """Where the suites are that a run is asked; only those that are asked by chains, if planned."""
+    """The files of a run's suites; if `planned`, only those that are asked by chains."""
     asked = [choice for choice in sweep.suites if choice.is_asked(config)]
     return tuple(
         suite_path(directory, config.task, choice) for choice in asked if choice.plan or not planned
@@ -98,7 +98,7 @@ def suite_paths(
 def prepare_suites(
     sweep: Sweep, directory: Path, task: str, data: Path, say: Callable[[str], None] = silence
 ) -> None:
-    """Build the suites of a task that are not there yet."""
+    """Build the missing suites of a task."""
     from goalsets.evaluate.suites import build_suite, read_description, shipped_description
     from goalsets.evaluate.suites.build import with_episodes
 

@@ -1,8 +1,8 @@
 """The Ray engine: assignments are tasks of a cluster, which places, retries and cancels them.
 
-A task asks for as many processors as its run has threads, and for an accelerator where runs train
-on those. When its worker or its node dies, Ray
-starts it again elsewhere, and it goes on from the last checkpoint that it finds.
+A task needs as many processors as its run has threads, and an accelerator if runs train on
+accelerators. If its worker or its node dies, Ray starts it again elsewhere, and it continues from
+the last checkpoint.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from goalsets.workers import WORKER_ENVIRONMENT, available_cores, silence
 
 Storage = Literal["auto", "shared", "collect"]
 OBJECT_STORE = 100 << 20
-"""Bytes for objects of a cluster that we start: checkpoints pass through it, data in slices."""
+"""Bytes of the object store of a cluster that we start; checkpoints and slices of data use it."""
 
 
 class RayEngine:
@@ -36,10 +36,10 @@ class RayEngine:
     Args:
         address: The cluster, such as `auto`; None starts one on this machine, for this machine.
         threads: Threads of each run.
-        device: Where runs train; each has an accelerator to itself, which Ray hands out.
-        storage: Whether the nodes see the driver's files: each looks unless it is said.
+        device: Where runs train; Ray gives each run its own accelerator.
+        storage: Whether the nodes share the driver's files; by default each node checks.
         do: What workers do.
-        say: Told of what is out of the ordinary.
+        say: Called with notes on unusual events.
     """
 
     def __init__(
@@ -54,8 +54,7 @@ class RayEngine:
     ) -> None:
         """Connect to the cluster, or start it."""
         if address is None:
-            # Ray's word for "only this machine", heard when it is imported: a cluster that only
-            # this machine uses should not listen on the network.
+            # Ray reads this variable at import. It makes the cluster listen on this machine only.
             os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         self._ray = import_ray()
@@ -75,7 +74,7 @@ class RayEngine:
                 ray.init(address=address, **quiet)
                 return
             ray.init(
-                address="local",  # not one that happens to run here
+                address="local",  # do not join a cluster that happens to run here
                 num_cpus=available_cores(),
                 object_store_memory=OBJECT_STORE,
                 include_dashboard=False,
@@ -87,7 +86,7 @@ class RayEngine:
 
     @property
     def slots(self) -> int:
-        """How many assignments the cluster has room for, as it is now."""
+        """How many assignments the cluster can run at a time, at its current size."""
         found = self._ray.cluster_resources()
         room = [found.get("CPU", 1) // self.threads]
         if self.device != "cpu":
@@ -95,11 +94,11 @@ class RayEngine:
         return max(1, int(min(room)))
 
     def close(self) -> None:
-        """Leave the cluster; one that we started ends."""
+        """Leave the cluster; if we started it, stop it."""
         self._ray.shutdown()
 
     def stop(self) -> None:
-        """Let runs write a checkpoint and end, and begin no others."""
+        """Let runs write a checkpoint and end, and start no others."""
         self._stopping = True
 
     def run(self, assignments: Sequence[Assignment]) -> Iterator[Ended]:
@@ -110,7 +109,7 @@ class RayEngine:
         head, token = self._start_head(assignments[0].runs)
         if self.device != "cpu" and not ray.cluster_resources().get("GPU"):
             self._say("the cluster has no accelerator: runs wait until a node with one joins it.")
-        # Nodes do not inherit our environment. Nor our files: they need the plugins' modules.
+        # Nodes inherit neither our environment nor our files, so send them the plugins' modules.
         variables = inherited_variables()
         task = ray.remote(
             num_cpus=self.threads,
@@ -139,7 +138,7 @@ class RayEngine:
             ray.kill(head)
 
     def _start_head(self, runs: Path) -> tuple[Any, str]:
-        """Start the actor beside us that nodes without our files ask for them."""
+        """Start the actor beside the driver that serves files to nodes without a shared disk."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         here = self._ray.get_runtime_context().get_node_id()
@@ -171,7 +170,7 @@ class RayEngine:
 
 
 _TOKEN = ".shared"
-"""A file by which a node tells whether it sees the driver's files."""
+"""A file by which a node finds out whether it shares the driver's files."""
 
 
 def _work_on_node(
@@ -189,7 +188,7 @@ def _work_on_node(
     place: Place = SamePlace()
     if storage == "collect" or (storage == "auto" and not _sees(assignment.runs, token)):
         place = CollectedPlace(head, ray.get_runtime_context().get_node_id())
-    # Ray cancels a task by the interrupt that Ctrl-C is: it lets the run write a checkpoint.
+    # Ray cancels a task by SIGINT, like Ctrl-C; the run then writes a checkpoint.
     before = signal.signal(signal.SIGINT, lambda *_: stopping.set())
     try:
         return do(assignment, stopping.is_set, place)

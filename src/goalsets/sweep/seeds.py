@@ -1,4 +1,4 @@
-"""The seeds of one configuration, trained together; what follows is done for each by itself."""
+"""Train the seeds of one configuration together; everything else is done one by one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Endings = list[tuple[Job, Outcome, str]]
 
 
 def train_seeds(assignment: Assignment, stop: Stop, place: Place) -> dict[str, Ended]:
-    """Train what is not trained yet, and return the runs that end with that, by name."""
+    """Train the seeds that are not trained yet; return those that stopped or failed, by name."""
     start = time.monotonic()
     with contextlib.ExitStack() as stack:
         claims = [(job, _claim(job, assignment, place, stack)) for job in assignment.jobs]
@@ -59,7 +59,7 @@ def _train(claims: Claims, assignment: Assignment, stop: Stop, place: Place) -> 
         order[index].beat("training", step)
         return stop()
 
-    # What is printed on the way is of all of them; it goes to the log of the first.
+    # The output belongs to all of them; it goes to the log of the first.
     with logged(order[0].directory / LOG):
         try:
             store, data_in = open_data(assignment, place)

@@ -1,9 +1,9 @@
-"""The state of a run in a sweep: a small file in its directory, and the right to work on it.
+"""The state of a run in a sweep: a small status file, and the claim to work on the run.
 
-`status.json` says how far a run is, and is replaced in one step. Whoever works on a run holds its
-lock, which the system lets go when the process dies, and has signed the status file: a worker that
-finds another's signature there (its node was given up for dead, and its run to somebody else) puts
-down its work.
+`status.json` holds the progress of a run, and is replaced in one step. A worker holds the lock of
+its run, which the system releases when the process dies, and writes its signature into the status
+file. If a worker finds another signature there, it stops: its node was considered dead, and the run
+was given to another worker.
 """
 
 from __future__ import annotations
@@ -26,45 +26,45 @@ from goalsets.workers import silence
 STATUS, LOG = "status.json", "run.log"
 State = Literal["running", "stopped", "done", "failed"]
 BEAT = 2.0
-"""Seconds between signs of life."""
+"""Seconds between updates of the status."""
 SILENCE = 120.0
-"""Seconds without a sign of life after which a run does not count as running any more."""
+"""Seconds without an update after which a run no longer counts as running."""
 
 
 class ClaimLostError(GoalsetsError):
-    """Somebody else works on the run."""
+    """Another worker has the run."""
 
 
 @dataclass(frozen=True)
 class Status:
-    """What `status.json` says of a run; a run without one waits."""
+    """The content of `status.json`; a run without one is waiting."""
 
     state: State
     doing: str = ""
-    """What is under way: training, evaluating, a suite."""
+    """The current work: training, evaluating, a suite."""
     step: int = 0
     steps: int = 0
     seconds: float = 0.0
-    """Time that was spent on it, by all who worked on it."""
+    """Time spent on the run by all workers."""
     reason: str = ""
     """Why it failed."""
     duties: str = ""
-    """A digest of what there was to do besides training."""
+    """A digest of the work besides training."""
     owner: str = ""
     host: str = ""
     pid: int = 0
     attempts: int = 1
-    """How often somebody began to work on it."""
+    """How often a worker began to work on it."""
     updated: float = 0.0
 
     @property
     def alive(self) -> bool:
-        """Whether somebody works on it, as far as one can tell."""
+        """Whether a worker is working on it, as far as the file shows."""
         return self.state == "running" and time.time() - self.updated < SILENCE
 
 
 def read_status(directory: Path) -> Status | None:
-    """The status of a run; None where there is none."""
+    """The status of a run; None if there is none."""
     try:
         return door.fit(door.read_json(directory / STATUS), Status, STATUS)
     except GoalsetsError:
@@ -80,13 +80,13 @@ def write_status(directory: Path, status: Status) -> None:
 
 
 class Claim:
-    """The right to work on a run, as a context manager.
+    """The claim to work on a run, as a context manager.
 
     Args:
         directory: The run directory.
-        duties: A digest of what there is to do besides training.
+        duties: A digest of the work besides training.
         steps: The steps of its training.
-        synchronise: Called after every sign of life.
+        synchronise: Called after every update of the status.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Claim:
         )
 
     def __enter__(self) -> Claim:
-        """Sign, and wait until whoever had the run before has let it go."""
+        """Sign the status, and wait until the previous worker has released the run."""
         self.directory.mkdir(parents=True, exist_ok=True)
         before = read_status(self.directory)
         if before is not None:
@@ -123,21 +123,21 @@ class Claim:
             )
         self._spent, self._began = self._status.seconds, time.monotonic()
         for _ in _tries(SILENCE):
-            # Until the lock is ours: the other's next sign of life may overwrite our signature.
+            # Repeat until the lock is ours: the other's next update may overwrite our signature.
             self._write()
             if self._lock.take():
                 break
         else:
-            raise ClaimLostError(f"{self.directory} is in use, and does not become free.")
+            raise ClaimLostError(f"{self.directory} is in use by another worker.")
         self._write()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let others have it."""
+        """Release the run."""
         self._lock.release()
 
     def beat(self, doing: str, step: int | None = None) -> None:
-        """Give a sign of life now and then; raise an error if the run is somebody else's."""
+        """Update the status now and then; raise an error if another worker has the run."""
         changed = doing.split(maxsplit=1)[0] not in self._status.doing
         self._status = dataclasses.replace(
             self._status, doing=doing, step=self._status.step if step is None else step
@@ -148,7 +148,7 @@ class Claim:
             self._synchronise()
 
     def end(self, state: State, reason: str = "") -> None:
-        """Say how it ended."""
+        """Write how it ended."""
         self._check()
         self._status = dataclasses.replace(self._status, state=state, reason=reason, doing="")
         self._write()
@@ -176,7 +176,7 @@ class Claim:
 
 
 def _tries(seconds: float) -> Iterator[None]:
-    """Again and again, for so long."""
+    """Yield again and again, for some seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         yield

@@ -1,4 +1,4 @@
-"""How a sweep stands, read from its files: anybody can look, at any time."""
+"""The progress of a sweep, read from its files at any time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STANDINGS: tuple[Standing, ...] = ("done", "running", "waiting", "failed")
 
 
 def duties_of(sweep: Sweep, directory: Path, job: Job) -> Duties:
-    """What a sweep wants done with a run."""
+    """The work that a sweep wants for a run, besides training."""
     suites = suite_paths(sweep, directory, job.config)
     planned = suite_paths(sweep, directory, job.config, planned=True)
     return Duties(sweep.pace_of(job.config), sweep.evaluation, suites, planned)
@@ -29,7 +29,7 @@ def duties_of(sweep: Sweep, directory: Path, job: Job) -> Duties:
 
 @dataclass(frozen=True)
 class Entry:
-    """A run, and how it stands."""
+    """A run and its standing."""
 
     job: Job
     standing: Standing
@@ -38,7 +38,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Survey:
-    """Runs of a sweep, and how they stand."""
+    """The runs of a sweep and their standings."""
 
     sweep: Sweep
     entries: tuple[Entry, ...]
@@ -53,7 +53,7 @@ class Survey:
         return [entry for entry in self.entries if entry.standing == standing]
 
     def seconds_left(self, slots: int) -> float | None:
-        """An estimate: what runs of the same kind took, spread over so many at a time."""
+        """An estimate from the times of similar runs, with `slots` runs at a time."""
         typical = _typical_seconds(self.entries)
         left = 0.0
         for entry in self.entries:
@@ -67,22 +67,25 @@ class Survey:
 
 
 def survey(directory: Path, sweep: Sweep | None = None, only: Sequence[str] = ()) -> Survey:
-    """Look at the files of a sweep.
+    """Read the progress of a sweep from its files.
 
     Args:
         directory: The sweep's directory.
-        sweep: The sweep; the one that the directory was last used for unless given.
-        only: Patterns: only runs whose name fits one of them.
+        sweep: The sweep; by default the one that the directory was last used for.
+        only: Patterns: only runs whose name matches one of them.
     """
     if sweep is None:
         if not (directory / SWEEP).exists():
-            raise SweepError(f"{directory} is no sweep: it has no {SWEEP}.")
+            raise SweepError(
+                f"{directory} is not the directory of a sweep: it has no {SWEEP}. 'goalsets sweep' "
+                "makes one."
+            )
         sweep = read_sweep(directory / SWEEP)
     duties: dict[str, str] = {}
     entries: list[Entry] = []
     for job in (job for job in sweep.jobs() if job.fits(only)):
         task = job.config.task
-        if task not in duties:  # the pace is no part of the digest, so it is the task's
+        if task not in duties:  # the digest does not depend on the pace, so one for each task
             duties[task] = duties_of(sweep, directory, job).digest
         status = read_status(directory / RUNS / job.name)
         entries.append(Entry(job, _standing(status, duties[task]), status))
@@ -94,7 +97,7 @@ def _standing(status: Status | None, duties: str) -> Standing:
         return "waiting"
     if status.state == "running":
         return "running" if status.alive else "waiting"
-    # A finished run of which more is wanted now waits for the rest.
+    # A finished run with new work is waiting again.
     if status.state in ("done", "failed") and status.duties == duties:
         return "done" if status.state == "done" else "failed"
     return "waiting"
@@ -105,9 +108,9 @@ def _kind(job: Job) -> tuple[str, str]:
 
 
 def _typical_seconds(entries: tuple[Entry, ...]) -> Mapping[tuple[str, str] | None, float]:
-    """The median time of finished runs by task and learner, and under None that of all.
+    """The median time of finished runs by task and learner; under None, that of all.
 
-    Where none of a kind is finished, the progress of those that run stands in.
+    If none of a kind is finished, the time is estimated from the progress of running ones.
     """
     found: dict[tuple[str, str] | None, list[float]] = {}
     for entry in entries:

@@ -1,8 +1,7 @@
 """What a worker does with one run: train it, evaluate it, ask it the suites.
 
-Everything is done by the code behind `goalsets train`, `goalsets eval` and `goalsets suite run`,
-and whatever a run directory holds already is not done again. So a run that was interrupted at any
-point is simply worked on again.
+It uses the code of `goalsets train`, `goalsets eval` and `goalsets suite run`. Work whose result is
+already in the run directory is not repeated. So an interrupted run is simply started again.
 """
 
 from __future__ import annotations
@@ -32,53 +31,53 @@ from goalsets.train.loop import StoppedError
 from goalsets.train.session import Pace, train
 
 Outcome = Literal["done", "failed", "stopped", "lost"]
-"""`lost`: somebody else works on it, or nobody knows."""
+"""`lost`: another worker has the run, or its state is not known."""
 Stop = Callable[[], bool]
 
 
 @dataclass(frozen=True)
 class Duties:
-    """What there is to do with a run."""
+    """The work on a run besides training."""
 
     pace: Pace
     evaluation: Evaluation
     suites: tuple[Path, ...] = ()
-    """Suites that were built."""
+    """The files of the suites."""
     planned: tuple[Path, ...] = ()
-    """Those of them that are asked by chains of questions too."""
+    """The suites that are also asked by chains of questions."""
 
     @property
     def digest(self) -> str:
-        """Changes when a run that is finished has more to do."""
+        """A digest that changes when there is more work for a finished run."""
         evaluation = dataclasses.asdict(self.evaluation)
-        if not self.evaluation.plan:  # it came later: what was done without it is done
+        if not self.evaluation.plan:  # older digests lack this field, and must stay valid
             del evaluation["plan"]
         plain: list[Any] = [evaluation, [path.name for path in self.suites]]
-        if self.planned:  # likewise
+        if self.planned:  # older digests lack this field, too
             plain.append([path.name for path in self.planned])
         return hashlib.blake2b(json.dumps(plain).encode(), digest_size=6).hexdigest()
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """What a worker is given: one run, or several that differ only in their seed."""
+    """The task of a worker: one run, or several that differ only in their seed."""
 
     jobs: tuple[Job, ...]
     runs: Path
     """The directory of all runs, on the machine that drives the sweep."""
     data: Path
-    """The store, on that machine."""
+    """The path of the store on that machine."""
     fingerprint: str
-    """Of the store."""
+    """The fingerprint of the store."""
     duties: Duties
     threads: int = 1
     device: Device = "cpu"
-    """Where to train; episodes are run on processors."""
+    """Where to train; episodes always run on processors."""
     data_in: DataIn = "auto"
     """Where the data is while a run is trained."""
 
     def __str__(self) -> str:
-        """Speak of it."""
+        """Its name."""
         first = self.jobs[0]
         return first.name if len(self.jobs) == 1 else f"{first.group} ({len(self.jobs)} seeds)"
 
@@ -91,22 +90,22 @@ class Ended:
     outcome: Outcome
     reason: str = ""
     seconds: float = 0.0
-    """Spent on it now; what was spent before is in the status file."""
+    """Seconds spent now; earlier time is in the status file."""
 
 
 class Place(Protocol):
-    """Where a worker finds and leaves its files."""
+    """Where a worker reads and writes its files."""
 
     def open_run(self, runs: Path, job: Job) -> Path:
-        """The directory to work on a run in, with what there is of it."""
+        """The directory in which to work on a run, with its files so far."""
         ...
 
     def synchronise(self, job: Job) -> None:
-        """Bring what is new to where it is kept."""
+        """Copy new files to the driver."""
         ...
 
     def close_run(self, job: Job) -> None:
-        """Hear that the work on a run is over."""
+        """Called when the work on a run is over."""
         ...
 
     def data(self, path: Path, fingerprint: str) -> Path:
@@ -119,17 +118,17 @@ class Place(Protocol):
 
 
 class SamePlace:
-    """The machine that drives the sweep, or one that sees its files."""
+    """The machine that drives the sweep, or one that shares its files."""
 
     def open_run(self, runs: Path, job: Job) -> Path:
         """The run's own directory."""
         return runs / job.name
 
     def synchronise(self, job: Job) -> None:
-        """Nothing needs to be brought anywhere."""
+        """Do nothing: the files are in their place."""
 
     def close_run(self, job: Job) -> None:
-        """Nothing needs to be removed."""
+        """Do nothing: there is no copy to remove."""
 
     def data(self, path: Path, fingerprint: str) -> Path:
         """The store itself."""
@@ -141,11 +140,11 @@ class SamePlace:
 
 
 Work = Callable[[Assignment, Stop, Place], list[Ended]]
-"""What an engine has its workers do; a function of a module, which other processes can find."""
+"""The function that workers of an engine run; it must be importable in other processes."""
 
 
 def work(assignment: Assignment, stop: Stop, place: Place) -> list[Ended]:
-    """Do all there is to do with an assignment. What goes wrong with it is part of the answer."""
+    """Do all the work of an assignment. Errors are returned, not raised."""
     import torch
 
     torch.set_num_threads(assignment.threads)
@@ -170,7 +169,7 @@ def _work_on(job: Job, assignment: Assignment, stop: Stop, place: Place) -> Ende
 def attempt(
     job: Job, assignment: Assignment, place: Place, do: Callable[[Claim], None]
 ) -> tuple[Outcome, str]:
-    """Claim a run, do something with it, and leave in its status file how that ended."""
+    """Claim a run, do something with it, and write into its status file how that ended."""
     try:
         directory = place.open_run(assignment.runs, job)
         claim = Claim(
@@ -184,7 +183,7 @@ def attempt(
             claim.end(outcome, reason)
     except ClaimLostError as error:
         return "lost", str(error)
-    except OSError as error:  # such as a full disk: there is not even room for a status
+    except OSError as error:  # on a full disk not even the status can be written
         return "failed", f"{type(error).__name__}: {error}"
     place.close_run(job)
     return outcome, reason
@@ -202,7 +201,7 @@ def _judge(
     except GoalsetsError as error:
         traceback.print_exc()
         return "failed", str(error)
-    except Exception as error:  # whatever it is, it must not take other runs down
+    except Exception as error:  # no error may end other runs
         traceback.print_exc()
         return "failed", f"{type(error).__name__}: {error}"
     return "done", ""
@@ -233,10 +232,10 @@ def _do(job: Job, assignment: Assignment, claim: Claim, stop: Stop, place: Place
 
 
 class SignsOfLife:
-    """Gives signs of life while a run is trained."""
+    """Updates the status file while a run is trained."""
 
     def __init__(self, claim: Claim, stop: Stop) -> None:
-        """Take the claim on the run, and whom to ask whether to stop."""
+        """Keep the claim on the run, and the function that says whether to stop."""
         self._claim, self._stop = claim, stop
         self._step = 0
 
@@ -245,26 +244,26 @@ class SignsOfLife:
         self._step = progress.step
 
     def step(self, progress: Progress, metrics: dict[str, float]) -> None:
-        """Nothing: `stop` is asked more often."""
+        """Do nothing: `stop` is called more often."""
 
     def kept(self, run: Run, progress: Progress) -> None:
-        """Nothing: weights are evaluated afterwards."""
+        """Do nothing: weights are evaluated afterwards."""
 
     def stop(self) -> bool:
-        """Called after every step: a sign of life, and the answer."""
+        """Called after every step: update the status, and say whether to stop."""
         self._step += 1
         self._claim.beat("training", self._step)
         return self._stop()
 
 
 def is_trained(directory: Path, job: Job) -> bool:
-    """Whether a run has taken all its steps: the weights of the last are kept at the very end."""
+    """Whether a run has taken all its steps: then the weights of the last step are kept."""
     return (directory / CONFIG).exists() and Run.open(directory).weights(job.config.steps).exists()
 
 
 @contextlib.contextmanager
 def logged(path: Path) -> Iterator[None]:
-    """Let what a run prints, and its last words, go to its own log."""
+    """Write the output of a run, and its traceback if it fails, to its own log."""
     with path.open("a", encoding="utf-8") as log:
         log.write(time.strftime("--- %Y-%m-%d %H:%M:%S\n"))
         log.flush()

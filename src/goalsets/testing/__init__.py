@@ -1,7 +1,7 @@
-"""What every extension must keep to, as checks for tests: here, and in the package of a plugin.
+"""Checks of the contracts of extensions, for our tests and for the tests of plugins.
 
-Each raises an `AssertionError` whose sentence says what was expected, and what came. A task has a
-check of its own, `goalsets.check_task`.
+Each raises an `AssertionError` that says what was expected and what came. Tasks are checked by
+`goalsets.check_task`.
 """
 
 from goalsets.testing.learners import check_learner

@@ -1,4 +1,4 @@
-"""What a learner keeps to, shown on random transitions: that takes about a second."""
+"""Check the contract of a learner on random transitions, in about a second."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from goalsets.condition import GoalSetConditioner
 from goalsets.learners import LEARNERS, Batch, BatchSpec, Goals, Learner, Problem
+from goalsets.learners.settings import check_settings
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.presets import DIRECT, DIRECT_NOISY, PRESETS
 
@@ -20,7 +21,7 @@ Asked = tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]
 
 
 def check_learner(name: str) -> None:
-    """Check that a learner can be trained, saved, loaded and asked, and keeps what it declares.
+    """Check that a learner can be trained, saved, loaded and asked, as it declares.
 
     Args:
         name: Its name in `LEARNERS`.
@@ -43,7 +44,7 @@ def make_learner(name: str, **settings: object) -> Learner:
 
 
 def make_batch(spec: BatchSpec, seed: int = 0) -> Batch[Tensor]:
-    """Random transitions that hold what is asked for."""
+    """Random transitions that satisfy a specification."""
     draw = torch.Generator().manual_seed(seed)
 
     def states() -> Tensor:
@@ -53,7 +54,7 @@ def make_batch(spec: BatchSpec, seed: int = 0) -> Batch[Tensor]:
         return torch.rand(SIZE, *shape, generator=draw) < probability
 
     def goals(p_random: float, labels: bool) -> Goals[Tensor]:
-        # Steps are -1 where a goal lies elsewhere, as the sampler says it.
+        # As in the sampler, steps are -1 for a goal of another episode.
         steps = torch.randint(-1 if p_random > 0 else 0, 20, (SIZE,), generator=draw)
         told = (share(0.2), share(0.2)) if labels else None
         return Goals(states(), share(0.6, DIM), steps, told)
@@ -93,7 +94,7 @@ def _tensors(asked: Asked) -> list[Tensor]:
 
 
 def check_declarations(name: str) -> None:
-    """Its settings are a frozen dataclass with defaults, and its presets name what there is."""
+    """Its settings are a frozen dataclass with good defaults; its presets name known fields."""
     kind = LEARNERS[name]
     assert isinstance(kind, type) and issubclass(kind, Learner), (
         f"{name}: a learner is a subclass of goalsets.learners.Learner, got {kind!r}."
@@ -107,17 +108,20 @@ def check_declarations(name: str) -> None:
         assert any(each is not dataclasses.MISSING for each in default), (
             f"{name}: the setting {field.name!r} needs a default."
         )
+    made = kind.Config()
+    defaults = {field.name: getattr(made, field.name) for field in dataclasses.fields(config)}
+    check_settings(kind.Config, defaults, f"{name}'s ")  # each in its range
     names = (*PRESETS, DIRECT, DIRECT_NOISY)
     for preset, fields in kind.presets.items():
         assert preset in names, (
-            f"{name}: presets are for {', '.join(names)}; it declares some for {preset!r}."
+            f"{name}: the presets are {', '.join(names)}; it declares settings for {preset!r}."
         )
         known = {field.name for field in dataclasses.fields(TrainConfig)}
         assert set(fields) <= known, (
-            f"{name}: the preset {preset!r} has fields that no training has: "
+            f"{name}: the preset {preset!r} sets fields that TrainConfig does not have: "
             f"{', '.join(sorted(set(fields) - known))}."
         )
-        TrainConfig(task="any", learner=name, **fields)  # says itself what does not fit
+        TrainConfig(task="any", learner=name, **fields)  # raises an error if a value is wrong
 
 
 # --- How it learns --------------------------------------------------------------------------------
@@ -143,7 +147,7 @@ def check_gradients(name: str) -> None:
 
 
 def check_parameter_groups(name: str) -> None:
-    """Every trained parameter is optimised, and once."""
+    """Every trained parameter is optimised exactly once."""
     learner = make_learner(name)
     grouped = [id(p) for group in learner.parameter_groups() for p in group.parameters]
     names = {id(p): key for key, p in learner.named_parameters() if p.requires_grad}
@@ -151,11 +155,11 @@ def check_parameter_groups(name: str) -> None:
     assert not twice, f"{name}: parameter_groups() has {', '.join(sorted(twice))} more than once."
     left = [key for p, key in names.items() if p not in grouped]
     assert not left, f"{name}: parameter_groups() leaves out {', '.join(left)}."
-    assert len(grouped) == len(names), f"{name}: parameter_groups() has what is not trained."
+    assert len(grouped) == len(names), f"{name}: parameter_groups() has untrained parameters."
 
 
 def check_steps(name: str) -> None:
-    """Some steps of an optimiser keep losses finite, and change how it acts."""
+    """After some steps of an optimiser, losses are finite and actions have changed."""
     learner = make_learner(name)
     _, asked = _ready(name)
     before = learner.decide(*_tensors(asked)).detach()
@@ -179,18 +183,18 @@ def check_steps(name: str) -> None:
 
 
 def check_saving(name: str) -> None:
-    """Weights that were saved and loaded act as before."""
+    """A learner acts the same after its weights were saved and loaded."""
     learner, asked = _ready(name)
     other = LEARNERS[name](learner.problem, GoalSetConditioner(DIM), learner.config)
     other.load_state_dict(learner.state_dict())
     other.prepare()
     assert (learner.act(*asked) == other.act(*asked)).all(), (
-        f"{name}: loaded weights act otherwise: what acting needs must be in state_dict()."
+        f"{name}: it acts differently after loading: all that acting needs must be in state_dict()."
     )
 
 
 def check_one_as_many(name: str) -> None:
-    """One state is answered as many are, with actions `[A]` and `[B, A]`."""
+    """A state alone gets the same action as in a batch; shapes are `[A]` and `[B, A]`."""
     learner, asked = _ready(name)
     many = learner.act(*asked, memory=learner.reset())
     assert many.shape == (SIZE, ACTIONS), (
@@ -200,12 +204,12 @@ def check_one_as_many(name: str) -> None:
     for row in range(5):
         one = learner.act(*(part[row] for part in asked), memory=learner.reset())
         assert one.shape == (ACTIONS,) and np.allclose(one, many[row], rtol=1e-4, atol=1e-5), (
-            f"{name}: one state alone is answered {one}, among others {many[row]}."
+            f"{name}: a state alone gets the action {one}, in a batch {many[row]}."
         )
 
 
 def check_decisions(name: str) -> None:
-    """Decisions are as many actions as declared, and nothing is drawn without a generator."""
+    """A decision has the declared number of actions, and is deterministic without a generator."""
     learner, asked = _ready(name)
     decided = learner.decide(*_tensors(asked))
     expected = (SIZE, *(() if learner.chunk == 1 else (learner.chunk,)), ACTIONS)
@@ -214,35 +218,35 @@ def check_decisions(name: str) -> None:
         f"{list(decided.shape)}."
     )
     assert 1 <= learner.executed <= learner.chunk, (
-        f"{name}: of {learner.chunk} actions {learner.executed} are taken: 1 to all are possible."
+        f"{name}: executed must be between 1 and chunk ({learner.chunk}), got {learner.executed}."
     )
     assert bool((decided == learner.decide(*_tensors(asked))).all()), (
-        f"{name}: asked twice, decide() differs: without rng, nothing may be drawn."
+        f"{name}: decide() gives different actions when asked twice: without rng, draw nothing."
     )
     assert learner.chunk == 1 or learner.reset() is not None, (
-        f"{name}: a chunk of {learner.chunk} actions needs a memory: reset() gives None."
+        f"{name}: a chunk of {learner.chunk} actions needs a memory, but reset() returns None."
     )
 
 
 def check_other_question(name: str) -> None:
-    """Another question gets another action at once: a memory must not outlive its question."""
+    """A new question changes the action at once: the memory must not keep the old question."""
     learner, (states, goals, masks) = _ready(name)
     memory, others = learner.reset(), goals[::-1].copy()
     learner.act(states, goals, masks, memory=memory)
     fresh = learner.act(states, others, masks)
     assert (learner.act(states, others, masks, memory=memory) == fresh).all(), (
-        f"{name}: after another question it still acts for the one before: drop what is kept."
+        f"{name}: after a new question it still acts for the old one: clear the memory."
     )
     assert (fresh != learner.act(states, goals, masks)).any(), f"{name}: goals change no action."
 
 
 def check_distance(name: str) -> None:
-    """A distance is a number for each state and follows the goal; without a unit there is none."""
+    """A distance is a number for each state and depends on the goal; no unit means no distance."""
     learner, asked = _ready(name)
     states, goals, masks = _tensors(asked)
     if learner.distance_unit is None:
         assert type(learner).distance is Learner.distance, (
-            f"{name} has a distance() but no distance_unit: declare what it counts."
+            f"{name} has a distance() but no distance_unit: declare its unit."
         )
         return
     first = learner.distance(states, goals, masks)
@@ -254,7 +258,7 @@ def check_distance(name: str) -> None:
     )
     alone = learner.distance(states[3:4], goals[3:4], masks[3:4])
     assert torch.allclose(alone, first[3:4], rtol=1e-4, atol=1e-4), (
-        f"{name}: distance() of one state alone is {alone.tolist()}, among others {first[3]:.6g}."
+        f"{name}: distance() of a state alone is {alone.tolist()}, in a batch {first[3]:.6g}."
     )
 
 
@@ -269,4 +273,4 @@ CHECKS: tuple[Callable[[str], None], ...] = (
     check_other_question,
     check_distance,
 )
-"""What `check_learner` does, one thing at a time."""
+"""The parts of `check_learner`."""

@@ -1,4 +1,4 @@
-"""What a query distribution keeps to."""
+"""Check the contract of a query distribution."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def check_query_distribution(
     """Check that a distribution draws `bool[B, D]`, never an empty row, as its marginals declare.
 
     Args:
-        distribution: Its name, or the distribution itself. By its name, the schemes that train
-            with it are checked too.
-        layout: What the questions are about.
-        draws: How many of them are drawn.
+        distribution: Its name, or the distribution itself. If it is a name, the schemes that train
+            with it are checked, too.
+        layout: The layout of the states.
+        draws: How many queries to draw.
     """
     if isinstance(distribution, str):
         _check_schemes(distribution)
@@ -35,11 +35,11 @@ def check_query_distribution(
     assert not empty, f"{who}: {empty} of {draws} queries are empty: each needs a coordinate."
     again = distribution.sample(layout, draws, np.random.default_rng(0))
     assert (masks == again).all(), (
-        f"{who}: the same seed gave other queries: everything random must come from rng."
+        f"{who}: the same seed gave different queries: draw all random numbers from rng."
     )
     none = distribution.sample(layout, 0, np.random.default_rng(0))
     assert none.shape == (0, layout.dim), (
-        f"{who}: asked for no queries, sample() must give [0, {layout.dim}], got "
+        f"{who}: for a batch size of 0, sample() must give [0, {layout.dim}], got "
         f"{list(none.shape)}."
     )
     _check_marginals(who, np.asarray(distribution.marginals(layout)), masks)
@@ -59,8 +59,8 @@ def _check_marginals(who: str, declared: np.ndarray, masks: np.ndarray) -> None:
     excess = np.abs(seen - declared) - (5 * np.sqrt(declared * (1 - declared) / draws) + 1e-12)
     worst = int(excess.argmax())
     assert excess[worst] <= 0, (
-        f"{who}: marginals() declare that coordinate {worst} is active in {declared[worst]:.1%} of "
-        f"all queries; of {draws} it was in {seen[worst]:.1%}."
+        f"{who}: marginals() says that coordinate {worst} is active in {declared[worst]:.1%} of "
+        f"all queries; among {draws} draws it was active in {seen[worst]:.1%}."
     )
 
 

@@ -1,4 +1,4 @@
-"""What a data source keeps to."""
+"""Check the contract of a data source."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from goalsets.data.store import Split
 
 
 def check_source(source: Source) -> None:
-    """Check a source on a log: it is read from beginning to end, twice.
+    """Check a source by reading a log from beginning to end, twice.
 
     Args:
-        source: A source of a small log, such as one that a test has written.
+        source: A source of a small log, for example one that the test has written.
     """
     check_settings(type(source))
     who = type(source).__name__
     told = source.describe()
     assert told.strip() and "\n" not in told, f"{who}: describe() must say in a line what is read."
-    assert default_store_name(source), f"{who}: a store of it needs a name."
+    assert default_store_name(source), f"{who}: default_store_name() must not be empty."
     dim = total_size(source.fields())
     splits: list[Split] = ["train"]
     if source.has_validation:
@@ -46,7 +46,7 @@ def check_source(source: Source) -> None:
 
 
 def check_settings(kind: type) -> None:
-    """Check that settings can be typed and read about: the command line is made from them."""
+    """Check that all settings have docstrings: the command line is made from them."""
     who = kind.__name__
     assert dataclasses.is_dataclass(kind), f"{who} must be a dataclass: its fields are settings."
     assert kind.__dataclass_params__.frozen, f"{who} must be frozen: @dataclass(frozen=True)."  # pyright: ignore[reportAttributeAccessIssue]
@@ -56,7 +56,7 @@ def check_settings(kind: type) -> None:
     )
     for field in dataclasses.fields(kind):
         if field.init:
-            # A setting may be inherited: its docstring is where it is declared.
+            # An inherited setting has its docstring in the class that declares it.
             owner = next(
                 c for c in kind.__mro__ if field.name in vars(c).get("__annotations__", ())
             )
@@ -66,7 +66,7 @@ def check_settings(kind: type) -> None:
 
 
 def _is_explained(owner: type, name: str) -> bool:
-    """Whether a docstring stands under a setting."""
+    """Whether a setting has a docstring."""
     lines = inspect.getsource(owner).splitlines()
     starts = [n for n, line in enumerate(lines) if line.startswith(f"    {name}:")]
     return bool(starts) and any(line.startswith('    """') for line in _following(lines, starts[0]))
@@ -86,13 +86,13 @@ def _check_refusal(source: Source, who: str) -> None:
     except SourceError:
         return
     raise AssertionError(
-        f"{who} says has_validation = False, so that episodes('validation') must raise a "
-        "SourceError: goalsets.data.sources.base.check_split does."
+        f"{who} says has_validation = False, so episodes('validation') must raise a SourceError: "
+        "call goalsets.data.sources.base.check_split."
     )
 
 
 def _check_split(source: Source, who: str, split: Split, dim: int) -> int:
-    """Read a split twice, and give the length of its actions."""
+    """Read a split twice, and return the length of its actions."""
     count, length = 0, 0
     again = iter(source.episodes(split))
     for episode in source.episodes(split):
@@ -113,7 +113,7 @@ def _check_split(source: Source, who: str, split: Split, dim: int) -> int:
 
 
 def _check_episode(where: str, episode: Episode, dim: int) -> None:
-    # That there is one state more than actions, Episode holds by itself.
+    # `Episode` itself checks that there is one state more than actions.
     assert isinstance(episode, Episode), (
         f"{where}: expected a goalsets.Episode, got {type(episode)}."
     )

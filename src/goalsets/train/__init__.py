@@ -1,1 +1,1 @@
-"""Training: a configuration and a store become a run directory."""
+"""Training: makes a run directory from a configuration and a store."""

@@ -1,4 +1,4 @@
-"""Putting together what a run is fed with: samplers over its data."""
+"""Builds the samplers of a run over its data."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from goalsets.runs.config import TrainConfig
 from goalsets.runs.frame import Frame
 from goalsets.workers import silence
 
-_QUERIES_LOOKED_AT = 256
-"""Queries that tell which tables of arrivals a run needs."""
+_SAMPLE_QUERIES = 256
+"""How many queries are drawn to find out which tables of arrivals a run needs."""
 
 
 @dataclass(frozen=True)
 class SplitArrivals:
-    """The arrivals of a store's splits; None where a run needs none."""
+    """The arrivals of a store's splits; None if the run needs none."""
 
     train: Arrivals | None = None
     validation: Arrivals | None = None
@@ -41,7 +41,7 @@ class SplitArrivals:
 def make_arrivals(
     config: TrainConfig, frame: Frame, store: Store, say: Callable[[str], None] = silence
 ) -> SplitArrivals:
-    """Work out, or read, what a run needs to know of since when the data was at its goals."""
+    """Compute or read the arrivals that a run needs."""
     if not _needs_arrivals(config):
         return SplitArrivals()
     rule = _make_rule(config, frame)
@@ -49,9 +49,9 @@ def make_arrivals(
         Arrivals.of_store(store, "train", rule, say),
         Arrivals.of_store(store, "validation", rule, say),
     )
-    # Now rather than in the first step: this is no time of training.
+    # Make the tables now, not in the first step, so that they do not count as training time.
     asked = _make_queries(config).sample(
-        frame.layout, _QUERIES_LOOKED_AT, np.random.default_rng(config.seed)
+        frame.layout, _SAMPLE_QUERIES, np.random.default_rng(config.seed)
     )
     assert found.train is not None
     found.train.bring(asked)
@@ -65,10 +65,10 @@ def make_sampler(
 
     Args:
         config: The run.
-        frame: What is known of the data.
-        data: Where rows come from.
-        arrivals: Those of the same rows, for runs that need them; of trajectories in memory they
-            are worked out here.
+        frame: The frame of the data.
+        data: The source of rows.
+        arrivals: The arrivals of the same rows, for runs that need them. For trajectories in
+            memory they are computed here.
     """
     if arrivals is None and _needs_arrivals(config):
         arrivals = Arrivals(_make_rule(config, frame), _in_observation_units(frame, data))
@@ -94,13 +94,13 @@ def draw_held_out(
 ) -> Batch[Arrays] | None:
     """Draw relabeled transitions from episodes that are not trained on, if there are any.
 
-    They are drawn once: what changes in their metrics is then the learner.
+    They are drawn once, so that only the learner changes their metrics.
     """
     if held_out.num_transitions < 1:
         return None
     if arrivals is None and _needs_arrivals(config):
         arrivals = Arrivals(_make_rule(config, frame), held_out)
-    # A single batch needs no copy of them all.
+    # A single batch does not need a copy of all episodes.
     source = DataSource(held_out, frame.normaliser, seed=config.seed, window_bytes=window_bytes)
     sampler = make_sampler(config, frame, source, arrivals)
     batch = sampler.sample(size, Generators.from_seed(config.seed))
@@ -109,7 +109,7 @@ def draw_held_out(
 
 
 def draw_bank(config: TrainConfig, data: RowSource) -> torch.Tensor | None:
-    """Draw the states that a random fill is taken from, if that is what is asked for."""
+    """Draw the states for a random fill, if the run has one."""
     if config.fill != "random":
         return None
     rng = np.random.default_rng((config.seed, 2))
@@ -121,20 +121,21 @@ def _make_queries(config: TrainConfig) -> QueryDistribution:
 
 
 def _make_spec(config: TrainConfig) -> BatchSpec:
-    """What the learner wants; its actor's goals are direct if the run says so."""
+    """The form of the learner's batches; with `direct`, its actor's goals are direct."""
     spec = LEARNERS[config.learner].batch_spec(config.learner_config())
     if config.direct is None:
         return spec
     if ACTOR not in spec.goals:
         raise GoalsetsError(
-            f"{config.learner} has no goals under the name {ACTOR!r}, which 'direct' is about; it "
-            f"has: {', '.join(spec.goals)}."
+            f"'direct' needs goals named {ACTOR!r}, but {config.learner} has only: "
+            f"{', '.join(spec.goals)}."
         )
-    # Near futures need no preference any more: the window is one.
+    # The window already restricts goals to the near future, so near goals need no preference.
     window = config.direct
     direct = dataclasses.replace(
         spec.goals[ACTOR],
         window=window,
+        robot_window=config.direct_robot,
         linger=config.linger,
         settled=config.settled,
         horizon=window,
@@ -166,8 +167,8 @@ def _in_observation_units(frame: Frame, data: RowSource) -> Trajectories:
     """Undo the standardisation of trajectories in memory."""
     if not isinstance(data, Trajectories):
         raise GoalsetsError(
-            "labels by arrival and direct goals take arrivals over the rows of the data: make some "
-            "with make_arrivals."
+            "labels by arrival and direct goals need the arrivals of the data: make them with "
+            "make_arrivals."
         )
     normaliser = frame.normaliser
     states = data.observations * normaliser.state_std + normaliser.state_mean

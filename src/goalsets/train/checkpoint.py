@@ -1,7 +1,7 @@
-"""Checkpoints: everything a run needs to go on as if nothing had happened.
+"""Checkpoints: everything that a run needs to continue exactly where it stopped.
 
-One safetensors file holds the learner's tensors, the optimiser's, and in its header the step and
-the state of the generators.
+One safetensors file holds the tensors of the learner and of the optimiser. Its header holds the
+step and the state of the generators.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def save_checkpoint(
 def load_checkpoint(
     path: Path, learner: Learner, optimiser: torch.optim.Optimizer, rng: Generators
 ) -> Progress:
-    """Restore a learner, its optimiser and its generators, to go on training."""
+    """Restore a learner, its optimiser and its generators, to continue training."""
     tensors, header = read_tensors(path)
     fill_learner(path, learner, tensors, training=True)
     _restore_optimiser(path, learner, optimiser, tensors_of(tensors, _OPTIMISER))
@@ -64,7 +64,7 @@ def _restore(generator: np.random.Generator, text: str, place: str) -> None:
     try:
         generator.bit_generator.state = state
     except (ValueError, TypeError, LookupError, OverflowError) as error:
-        raise WeightsError(f"{place} has no state that can be restored: {error}.") from None
+        raise WeightsError(f"{place} cannot be restored: {error}.") from None
 
 
 def _trained(learner: Learner) -> list[tuple[str, torch.nn.Parameter]]:
@@ -74,7 +74,7 @@ def _trained(learner: Learner) -> list[tuple[str, torch.nn.Parameter]]:
 def _optimiser_tensors(
     learner: Learner, optimiser: torch.optim.Optimizer
 ) -> list[tuple[str, torch.Tensor]]:
-    """The optimiser's state under the names of the parameters it belongs to."""
+    """The optimiser's state, by the names of the parameters."""
     return [
         (f"{name}|{key}", torch.as_tensor(value))
         for name, parameter in _trained(learner)

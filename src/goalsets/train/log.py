@@ -1,6 +1,6 @@
-"""Where metrics go: a CSV file and TensorBoard always, Weights & Biases on request.
+"""Logs of metrics: always a CSV file and TensorBoard, Weights & Biases on request.
 
-A log that is resumed forgets what was recorded after the checkpoint, because those steps come
+When a run is resumed, its log drops the rows after the checkpoint, because these steps are trained
 again.
 """
 
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Mapping
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,29 +21,38 @@ from goalsets.core.extras import require
 METRICS = "metrics.csv"
 TENSORBOARD = "tensorboard"
 HELD_OUT = "held-out/"
-"""How the names of metrics begin that are measured on episodes which are not trained on."""
+"""The prefix of metrics that are measured on validation episodes."""
 
 Row = Mapping[str, float]
 
 
 class LogError(GoalsetsError):
-    """Metrics that cannot be written; the message names the file."""
+    """Metrics cannot be written or read; the message names the file."""
 
 
 class Log(Protocol):
-    """Somewhere to record metrics."""
+    """A log of metrics."""
 
     def record(self, step: int, seconds: float, metrics: Row) -> None:
         """Record the metrics of a step, after so many seconds of training."""
         ...
 
     def close(self) -> None:
-        """Write what is not written yet."""
+        """Write what is still in memory."""
         ...
 
 
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turn errors of the file system, such as a full disk, into errors that name the file."""
+    try:
+        yield
+    except OSError as error:
+        raise LogError(f"cannot write {path}: {error.strerror}.") from error
+
+
 class CsvLog:
-    """One row a record, in `metrics.csv`."""
+    """A row in `metrics.csv` for each record."""
 
     def __init__(self, directory: Path, after: int = 0) -> None:
         """Take the run directory, and the step that a resumed run continues from."""
@@ -50,39 +62,35 @@ class CsvLog:
             self._forget(after)
 
     def record(self, step: int, seconds: float, metrics: Row) -> None:
-        """Append a row; each is on disk before the next comes."""
+        """Append a row; it is written at once."""
         row = {"step": step, "seconds": round(seconds, 3), **metrics}
-        try:
+        with _writing(self._path):
             if missing := [name for name in row if name not in self._columns]:
                 self._widen(missing)
             with self._path.open("a", newline="", encoding="utf-8") as file:
                 csv.DictWriter(file, self._columns).writerow(row)
-        except OSError as error:
-            raise LogError(f"cannot write {self._path}: {error.strerror}.") from error
 
     def close(self) -> None:
-        """Nothing is held back."""
+        """Do nothing, because rows are written at once."""
 
     def _forget(self, after: int) -> None:
         found = door.read_csv(self._path, kind=LogError)
-        if not found:  # a kill came before the first row
+        if not found:  # the process was killed before the first row
             return
         header, *rows = found
         if header[:2] != ["step", "seconds"] or len(set(header)) != len(header):
             raise LogError(
-                f"{self._path} is no record of metrics: expected columns step, seconds, and others "
-                f"once each, got {header[:4]}. Move it away to begin anew."
+                f"{self._path} is not a log of metrics: expected the columns step, seconds, and "
+                f"others once each, got {header[:4]}. Move the file away to begin a new log."
             )
-        # A kill may have cut the last row short.
+        # The last row may be incomplete if the process was killed.
         kept = [row for row in rows if len(row) == len(header) and _step(row[0]) <= after]
-        try:
+        with _writing(self._path):
             self._write(header, kept)
-        except OSError as error:
-            raise LogError(f"cannot write {self._path}: {error.strerror}.") from error
         self._columns = header
 
     def _widen(self, missing: list[str]) -> None:
-        """Begin the file, or give an older run's the columns that it lacks."""
+        """Begin the file, or add missing columns to the file of an older run."""
         rows: list[list[str]] = []
         if self._path.exists():
             rows = door.read_csv(self._path, kind=LogError)[1:]
@@ -98,34 +106,50 @@ class CsvLog:
 
 
 def _step(text: str) -> float:
-    """The step of a row; a row that does not say it is as good as cut short."""
+    """The step of a row; infinite if the row is damaged, so that it is dropped."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else math.inf
 
 
 class TensorBoardLog:
-    """Event files in `tensorboard/`."""
+    """Event files in `tensorboard/`.
+
+    TensorBoard's own writer has a thread, which prints a traceback when the disk is full. This one
+    writes at once, so that the error comes where it can be told.
+    """
 
     def __init__(self, directory: Path, after: int = 0) -> None:
         """Take the run directory, and the step that a resumed run continues from."""
-        from torch.utils.tensorboard.writer import SummaryWriter
-
-        self._writer = SummaryWriter(
-            str(directory / TENSORBOARD), purge_step=after + 1 if after else None
-        )
+        place = directory / TENSORBOARD
+        # TensorBoard reads the files of a directory in the order of their names.
+        self._path = place / f"events.out.tfevents.{time.time_ns():020d}.{os.getpid()}"
+        with _writing(self._path):
+            place.mkdir(parents=True, exist_ok=True)
+        self._write(file_version="brain.Event:2")
+        if after:  # TensorBoard forgets the points after it, because they are drawn again
+            self._write(step=after + 1, session_log={"status": "START"})
 
     def record(self, step: int, seconds: float, metrics: Row) -> None:
         """Add a point to each curve."""
-        for name, value in metrics.items():
-            self._writer.add_scalar(name, value, step)
-        self._writer.add_scalar("time/seconds", seconds, step)
+        points = {**metrics, "time/seconds": seconds}
+        values = [{"tag": tag, "simple_value": value} for tag, value in points.items()]
+        self._write(step=step, summary={"value": values})
+
+    def _write(self, **fields: Any) -> None:  # noqa: ANN401 - a message of TensorBoard
+        from tensorboard.compat.proto import event_pb2
+        from tensorboard.summary.writer.record_writer import RecordWriter
+
+        event = event_pb2.Event(  # pyright: ignore[reportAttributeAccessIssue] - made at run time
+            wall_time=time.time(), **fields
+        )
+        with _writing(self._path), self._path.open("ab", buffering=0) as file:
+            RecordWriter(file).write(event.SerializeToString())
 
     def close(self) -> None:
-        """Write what waits in memory."""
-        self._writer.close()
+        """Do nothing, because points are written at once."""
 
 
 class WandbLog:
-    """A run at Weights & Biases, which continues under the same id."""
+    """A run at Weights & Biases; a resumed run has the same id."""
 
     def __init__(self, directory: Path, project: str, config: Mapping[str, Any]) -> None:
         """Take the run directory, whose name becomes the run's, and its configuration."""
@@ -140,10 +164,10 @@ class WandbLog:
         self._run.log({**metrics, "time/seconds": seconds}, step=step)
 
     def close(self) -> None:
-        """Tell it that the run is over."""
+        """Finish the run at Weights & Biases."""
         self._run.finish()
 
 
-def import_wandb() -> Any:  # noqa: ANN401 - a module that may not be there
-    """Import the library, or say how to get it."""
+def import_wandb() -> Any:  # noqa: ANN401 - an optional module
+    """Import the library, or raise an error that says how to install it."""
     return require("wandb", "logging to Weights & Biases")

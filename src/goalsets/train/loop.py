@@ -1,4 +1,4 @@
-"""The training loop: draw, step, follow, record, checkpoint."""
+"""The training loop: draw a batch, take a step, update targets, record, write checkpoints."""
 
 from __future__ import annotations
 
@@ -21,49 +21,49 @@ from goalsets.train.checkpoint import load_checkpoint, save_checkpoint
 from goalsets.train.log import HELD_OUT, Log
 
 _LARGEST = 1e12
-"""No metric of a healthy run is near this; and nothing compares with what is not a number."""
+"""A metric that is not below this, or is NaN, means that the run has diverged."""
 
 
 class DivergedError(GoalsetsError):
-    """The loss is not a number any more."""
+    """A metric has become NaN or too large."""
 
 
 class StoppedError(GoalsetsError):
-    """Somebody asked to stop; the checkpoint is of the last step that was taken."""
+    """Training was stopped on request; the checkpoint is of the last step."""
 
 
 _KEPT, _SMALL = 256 << 20, 32 << 20
-"""Bytes that stay with the process when they are free, and that a tensor may have to share them."""
+"""How many free bytes the process keeps, and the largest allocation that can reuse them."""
 
 
 def keep_freed_memory() -> None:
-    """Have memory that a step frees be there for the next one, where the C library is GNU's.
+    """Keep the memory that a step frees for the next one, if the C library is GNU's.
 
-    By itself it gives the end of its heap back to the system as soon as a few megabytes are free
-    there, and every step of autograd pays for getting them again, in page faults.
+    By default the library returns the end of its heap to the system as soon as a few megabytes are
+    free there. Every step of autograd would then pay with page faults to get them again.
     """
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # another library, or none
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library
         library = ctypes.CDLL(None)
         library.mallopt(-1, _KEPT)  # M_TRIM_THRESHOLD
         library.mallopt(-3, _SMALL)  # M_MMAP_THRESHOLD
 
 
 class Trainer:
-    """Trains a learner, and can be stopped at any moment.
+    """Trains a learner, and can be stopped at any time.
 
     Args:
         config: The run.
-        learner: With fresh weights; a checkpoint in `directory` replaces them.
-        sampler: Where batches come from.
-        directory: The run directory; None keeps nothing, for tests.
-        logs: Where metrics go.
+        learner: The learner with initial weights; a checkpoint in `directory` replaces them.
+        sampler: The source of batches.
+        directory: The run directory; None writes nothing, for tests.
+        logs: The logs for metrics.
         log_every: Steps between rows of metrics.
         checkpoint_every: Steps between checkpoints.
-        device: Where to compute.
-        held_out: Transitions that are not trained on; their metrics are recorded with the others.
+        device: The device to compute on.
+        held_out: Transitions that are not trained on; their metrics are recorded too.
     """
 
-    def __init__(  # noqa: PLR0913 - each is a choice of its own
+    def __init__(  # noqa: PLR0913 - each argument is an independent choice
         self,
         config: TrainConfig,
         learner: Learner,
@@ -76,7 +76,7 @@ class Trainer:
         device: torch.device | str = "cpu",
         held_out: Batch[Arrays] | None = None,
     ) -> None:
-        """Create the optimiser and, where there is a checkpoint, go back to it."""
+        """Create the optimiser; if there is a checkpoint, restore it."""
         keep_freed_memory()
         self.config, self.learner, self.sampler = config, learner.to(device), sampler
         compute_in(learner, torch.bfloat16 if config.precision == "bfloat16" else None)
@@ -100,13 +100,13 @@ class Trainer:
         on_step: Callable[[int, dict[str, float]], None] | None = None,
         stop: Callable[[], bool] | None = None,
     ) -> None:
-        """Train up to a step, all of them by default.
+        """Train up to a step; by default up to the last one.
 
         Args:
             until: The step to stop at.
             on_step: Called with the step and its metrics whenever they are recorded.
-            stop: Asked after every step; once it says yes, a checkpoint is written and
-                `StoppedError` raised.
+            stop: Called after every step; when it returns True, a checkpoint is written and
+                `StoppedError` is raised.
         """
         last = self.config.steps if until is None else min(until, self.config.steps)
         self.learner.train()
@@ -124,15 +124,15 @@ class Trainer:
         stop: Callable[[], bool] | None = None,
         share: float = 1.0,
     ) -> None:
-        """Count a step that was taken, and do what is due after it.
+        """Count a step; record metrics and write a checkpoint when it is time.
 
         Args:
-            metrics: Of the step.
-            start: When it began.
-            last: The step to stop at: it is recorded, and has a checkpoint.
+            metrics: The metrics of the step.
+            start: When the step began.
+            last: The step to stop at; it is always recorded and gets a checkpoint.
             on_step: As for `run`.
             stop: As for `run`.
-            share: How much of the time since then was spent on this run.
+            share: The share of the time since `start` that was spent on this run.
         """
         self.progress = self.progress.after(start, share)
         step = self.progress.step
@@ -151,7 +151,7 @@ class Trainer:
             raise StoppedError(f"stopped at step {step:,} of {self.config.steps:,}.")
 
     def step(self) -> dict[str, torch.Tensor]:
-        """Take one gradient step, and return what there is to log."""
+        """Take one gradient step and return its metrics."""
         batch = self.draw()
         loss, metrics = self.learner.losses(batch)
         self.optimiser.zero_grad(set_to_none=True)
@@ -159,24 +159,24 @@ class Trainer:
         return self.descend(loss, metrics, batch.facts)
 
     def draw(self) -> Batch[torch.Tensor]:
-        """Draw the batch of the step that comes."""
+        """Draw the batch of the next step."""
         self._schedule()
         self.learner.conditioner.reseed((self.config.seed << 40) + self.progress.step)
         return self._tensors(self.sampler.sample(self.config.batch_size, self.rng))
 
     def _tensors(self, batch: Batch[Arrays]) -> Batch[torch.Tensor]:
-        """Arrays as tensors; on the CPU they share their memory."""
+        """Convert arrays to tensors; on the CPU they share memory."""
         return batch.map(lambda array: torch.from_numpy(array).to(self.device))
 
     def descend(
         self, loss: torch.Tensor, metrics: dict[str, torch.Tensor], facts: Mapping[str, float]
     ) -> dict[str, torch.Tensor]:
-        """Follow the gradients that the parameters have; return what there is to log.
+        """Take a step of the optimiser with the parameters' gradients; return the metrics.
 
         Args:
-            loss: Whose gradients they are.
-            metrics: Of the loss.
-            facts: Of the batch.
+            loss: The loss of the gradients.
+            metrics: The metrics of the loss.
+            facts: The statistics of the batch.
         """
         metrics |= {name: torch.tensor(value) for name, value in facts.items()}
         metrics["gradient"] = self._clip()
@@ -187,7 +187,7 @@ class Trainer:
 
     @torch.no_grad()
     def measure_held_out(self) -> dict[str, float]:
-        """The metrics of what is not trained on: apart from the others, it is learnt by heart."""
+        """The metrics on held-out transitions; a growing gap to the others means overfitting."""
         if self.held_out is None:
             return {}
         loss, metrics = self.learner.losses(self.held_out)
@@ -195,7 +195,7 @@ class Trainer:
         return {HELD_OUT + name: float(value) for name, value in found.items()}
 
     def _schedule(self) -> None:
-        """Set the learning rate of the step that comes; it depends on nothing but the step."""
+        """Set the learning rate of the next step; it depends only on the step."""
         if self.config.schedule == "cosine":
             done = self.progress.step / self.config.steps
             rate = self.config.learning_rate * 0.5 * (1 + math.cos(math.pi * done))
@@ -203,7 +203,7 @@ class Trainer:
                 group["lr"] = rate * group["rate"]
 
     def _clip(self) -> torch.Tensor:
-        """Clip gradients, together or each network's by itself; return the norm before."""
+        """Clip gradients, together or for each network; return the norm before clipping."""
         limit = self.config.clip if self.config.clip is not None else float("inf")
         if not self.config.clip_apart:
             return nn.utils.clip_grad_norm_(self.parameters, limit)
@@ -226,6 +226,11 @@ class Trainer:
             f"{metrics[bad[0]]}.{kept} Try a lower learning_rate, clip or alpha."
         )
 
+    def close(self) -> None:
+        """Close the logs."""
+        for log in self.logs:
+            log.close()
+
     def _save(self) -> None:
         if self.directory is not None:
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -244,5 +249,5 @@ def make_optimiser(config: TrainConfig, learner: Learner) -> torch.optim.AdamW:
         }
         for group in learner.parameter_groups()
     ]
-    # One pass over all weights: a quarter of a small step otherwise.
+    # Fused: one pass over all weights. Otherwise the optimiser takes a quarter of a small step.
     return torch.optim.AdamW(groups, fused=True)

@@ -1,7 +1,7 @@
-"""Whether this machine can train in bfloat16, found out before a training begins.
+"""Checks before training whether this machine can train in bfloat16.
 
-A processor may lack the instructions, or claim them and end the process that uses them. So they are
-tried in a process of their own.
+A processor may lack the instructions. Or it may claim to have them, but end the process that uses
+them. So they are tried in a separate process.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from goalsets.core import GoalsetsError
 from goalsets.workers import silence
 
 _SECONDS = 120
-"""What a probe may take on a busy machine; it takes about three."""
+"""The time limit of the probe on a busy machine; usually it takes about three seconds."""
 _WORTH = 1.1
-"""A ratio of times below which bfloat16 gains nothing."""
+"""If bfloat16 is less than this many times as fast as float32, it is not worth using."""
 
 _PROBE = """
 import sys, time
@@ -41,26 +41,26 @@ def product(dtype):
 
 (wanted, slow), (found, fast) = product(torch.float32), product(torch.bfloat16)
 if abs(found - wanted) > 0.02 * wanted:
-    sys.exit(f"a product in bfloat16 gives {found:.4g} in place of {wanted:.4g}")
+    sys.exit(f"a product in bfloat16 gives {found:.4g} instead of {wanted:.4g}")
 print(slow / fast)
 """
 
 
 def check_precision(precision: str, device: str, say: Callable[[str], None] = silence) -> None:
-    """Raise an error if the machine cannot train in a precision; tell of one that gains nothing."""
+    """Raise an error if the machine cannot train in a precision; say if it is not faster."""
     if precision == "float32":
         return
     ratio = _speedup(device)
     if ratio < _WORTH:
         say(
-            f"bfloat16 is {ratio:.1f} times as fast as float32 here: this machine has no "
-            "instructions for it, and --precision float32 serves better"
+            f"bfloat16 is {ratio:.1f} times as fast as float32 here, because this machine has no "
+            "fast instructions for it: better use --precision float32"
         )
 
 
 @functools.cache
 def _speedup(device: str) -> float:
-    """How many times as fast as in float32 a layer is in bfloat16."""
+    """How many times as fast a layer is in bfloat16 as in float32."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", _PROBE, device],
@@ -80,5 +80,5 @@ def _speedup(device: str) -> float:
 
 def _cannot(reason: str) -> GoalsetsError:
     return GoalsetsError(
-        f"this machine cannot train in bfloat16, as a probe found: {reason}. Use precision float32."
+        f"this machine cannot train in bfloat16: a probe failed ({reason}). Use precision float32."
     )

@@ -1,4 +1,4 @@
-"""A training session: a configuration and a store become a run directory, or continue one."""
+"""A training session: makes a run directory from a configuration and a store, or continues one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 import torch
 
 from goalsets.core import GoalsetsError, StateLayout
-from goalsets.data.bounds import Bounds, Limits
+from goalsets.data.bounds import Bounds, Limits, Seen
 from goalsets.data.drawing import DataIn, DataSource, choose_place, make_source
 from goalsets.data.horizon import usual_horizon
 from goalsets.data.normaliser import Normaliser
@@ -36,41 +36,53 @@ from goalsets.train.loop import Trainer
 from goalsets.train.precision import check_precision
 from goalsets.workers import silence
 
+MOST_KEPT = 10_000
+"""Files of weights that a run may keep."""
+
 
 class TrainingWatch(Protocol):
-    """Somebody who wants to know how a training gets on."""
+    """Receives the progress of training."""
 
     def begin(self, run: Run, progress: Progress) -> None:
-        """Hear where it begins."""
+        """Receive the step at which training begins."""
         ...
 
     def step(self, progress: Progress, metrics: dict[str, float]) -> None:
-        """Hear of recorded metrics."""
+        """Receive recorded metrics."""
         ...
 
     def kept(self, run: Run, progress: Progress) -> None:
-        """Hear that the weights of a step were kept, and may be evaluated."""
+        """Receive a step whose weights were kept; they can now be evaluated."""
         ...
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How often a session does what it does besides stepping."""
+    """How often a session records metrics, writes checkpoints and keeps weights."""
 
     log_every: int = 100
     """Steps between rows of metrics."""
     checkpoint_every: int = 1_000
     """Steps between checkpoints."""
     keep_every: int | None = None
-    """Steps between weights that are kept; those of the last step are always."""
+    """Steps between weights that are kept; the last step's weights are always kept."""
 
     def marks(self, steps: int) -> list[int]:
-        """The steps whose weights are kept."""
+        """The steps whose weights are kept.
+
+        Raises:
+            GoalsetsError: There would be too many of them.
+        """
         every = self.keep_every or steps
+        if steps // every > MOST_KEPT:
+            raise GoalsetsError(
+                f"keeping weights every {every:,} of {steps:,} steps would keep {steps // every:,} "
+                f"files: at most {MOST_KEPT:,} are kept. Raise keep_every (--keep-every)."
+            )
         return sorted({*range(every, steps + 1, every), steps})
 
 
-def train(  # noqa: PLR0913 - each is a choice of its own
+def train(  # noqa: PLR0913 - each argument is an independent choice
     config: TrainConfig,
     store: Store,
     directory: Path,
@@ -87,27 +99,27 @@ def train(  # noqa: PLR0913 - each is a choice of its own
 ) -> Run:
     """Train, from the start or from the last checkpoint.
 
-    One process at a time trains in a run directory: a second one raises
-    `goalsets.lock.InUseError`, which says who has it.
+    Only one process at a time can train in a run directory: a second one raises
+    `goalsets.lock.InUseError`, which names the process that uses it.
 
     Args:
         config: The run.
         store: The data.
         directory: The run directory.
-        resume: Continue what is there; otherwise the directory must not hold a run.
-        pace: How often to log, to checkpoint and to keep weights.
-        watch: Told how it gets on.
-        more_logs: Where else metrics go.
-        stop: Asked after every step; once it says yes, a checkpoint is written and
-            `goalsets.train.loop.StoppedError` raised.
-        device: Where to compute, such as cuda. A run that changes its device continues, but not
-            bit for bit.
-        data_in: Where the data is: a standardised copy in memory, or a mapped store's files, which
-            takes little memory however large they are; chosen by size unless given. The weights
-            are the same.
-        window_bytes: Data with larger observations is drawn from through a window of this size
-            (see `goalsets.data.window`); the weights depend on it.
-        say: Told of what takes long before the first step.
+        resume: Continue an existing run; otherwise the directory must not contain a run.
+        pace: How often to log, to write checkpoints and to keep weights.
+        watch: Receives the progress.
+        more_logs: Makes further logs.
+        stop: Called after every step; when it returns True, a checkpoint is written and
+            `goalsets.train.loop.StoppedError` is raised.
+        device: The device to compute on, such as cuda. A run can continue on another device, but
+            the result is then not bit for bit the same.
+        data_in: Where the data is: a standardised copy in memory, or the memory-mapped files of
+            the store, which need little memory at any size. By default the size decides. The
+            weights are the same.
+        window_bytes: If the observations are larger than this, they are drawn from through a
+            window of this size (see `goalsets.data.window`). The weights depend on it.
+        say: Called with messages about long work before the first step.
     """
     pace = pace or Pace()
     with lock_run(directory):
@@ -134,7 +146,7 @@ def _train(
     watch: TrainingWatch | None,
     stop: Callable[[], bool] | None,
 ) -> None:
-    """Train from mark to mark, and keep the weights of each."""
+    """Train to each mark, and keep the weights there."""
     after = trainer.progress.step
     if watch is not None:
         watch.begin(run, trainer.progress)
@@ -142,14 +154,13 @@ def _train(
         for mark in pace.marks(trainer.config.steps):
             if mark > after or not run.weights(mark).exists():
                 trainer.run(until=mark, on_step=_tell(watch, trainer), stop=stop)
-                # A checkpoint further on than this mark means its weights are gone for good.
+                # If the checkpoint is after this mark, its weights are lost.
                 if trainer.progress.step == mark:
                     run.keep_weights(trainer.learner, trainer.progress)
             if watch is not None and run.weights(mark).exists():
                 watch.kept(run, replace(trainer.progress, step=mark))
     finally:
-        for log in trainer.logs:
-            log.close()
+        trainer.close()
 
 
 def prepare(  # noqa: PLR0913 - as above
@@ -168,29 +179,29 @@ def prepare(  # noqa: PLR0913 - as above
     window_bytes: int = WINDOW_BYTES,
     say: Callable[[str], None] = silence,
 ) -> tuple[Run, Trainer]:
-    """Open a run directory, and put the trainer together that goes on where it is.
+    """Open a run directory, and make the trainer that continues there.
 
     Args:
         config: The run.
         store: The data.
         directory: The run directory.
-        pace: How often to log and to checkpoint.
-        resume: Continue what is there.
-        frame: What is known of the data, if somebody knows it already.
-        data: A standardised copy of the data, if somebody has one.
-        arrivals: Those of the data, likewise.
-        more_logs: Where else metrics go.
-        device: Where to compute.
-        data_in: Where the data is, unless it is given.
+        pace: How often to log and to write checkpoints.
+        resume: Continue an existing run.
+        frame: The frame of the data, if the caller has it already.
+        data: A standardised copy of the data, if the caller has one.
+        arrivals: The arrivals of the data, if the caller has them.
+        more_logs: Makes further logs.
+        device: The device to compute on.
+        data_in: Where the data is; not used if `data` is given.
         window_bytes: As for `train`.
-        say: Likewise.
+        say: As for `train`.
     """
     check_device(device)
     check_precision(config.precision, device, say)
     place = choose_place(data_in, store.train)
     frame = frame or make_frame(config, store)
     run = _open(config, frame, store, directory, resume=resume)
-    frame = run.frame  # of a run that goes on, what it began with
+    frame = run.frame  # a resumed run has its own frame
     arrivals = arrivals or make_arrivals(config, frame, store, say)
     held_out = draw_held_out(
         config, frame, store.validation, window_bytes=window_bytes, arrivals=arrivals.validation
@@ -218,16 +229,16 @@ def prepare(  # noqa: PLR0913 - as above
 
 
 def check_device(name: str) -> None:
-    """Raise an error for a device that torch does not have here."""
+    """Raise an error if torch cannot use a device on this machine."""
     try:
         torch.zeros(1, device=name)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
-        raise GoalsetsError(f"there is no device {name!r} to train on here: {reason}") from None
+        raise GoalsetsError(f"cannot train on the device {name!r} here: {reason}") from None
 
 
 def make_frame(config: TrainConfig, store: Store) -> Frame:
-    """What a run knows of its data: the task's layout and horizon, or the store's own."""
+    """The frame of a run: the task's layout and horizon, or those of the store."""
     layout = store.layout
     task = TASKS[config.task] if config.task in TASKS else None  # noqa: SIM401
     if task is not None:
@@ -235,8 +246,8 @@ def make_frame(config: TrainConfig, store: Store) -> Frame:
         layout = task.layout
     if layout is None:
         raise GoalsetsError(
-            f"{store.path} has no layout, so nothing can be asked by name. Import it again with "
-            "--layout."
+            f"{store.path} has no layout, so queries cannot name groups. Import the data again "
+            "with --layout."
         )
     if store.train.num_transitions < 1:
         raise GoalsetsError(f"{store.path} has no transitions to train on.")
@@ -248,33 +259,36 @@ def make_frame(config: TrainConfig, store: Store) -> Frame:
 
 
 def choose_bounds(config: TrainConfig, store: Store, task: Task | None) -> Bounds:
-    """The bounds of actions: as the run says, else the store, if somebody set them there.
+    """Choose the bounds of actions, and the components that are switches.
 
-    Else the environment knows them; and without one, the store does.
+    In this order: those of the configuration, those that a user set in the store, those of the
+    environment's action space, and those of the data. The values of a switch come from the data.
     """
     known = store.bounds
     space = None
     if task is not None and known.origin != "given":
         space = task.action_bounds(len(known.low))
-    return Limits(space, config.action_low, config.action_high).bounds(known)
+    switches = config.action_switches
+    seen = Seen.of(store.train) if switches else None
+    return Limits(space, config.action_low, config.action_high, switches).bounds(known, seen)
 
 
 def _check_fits(store: Store, layout: StateLayout) -> None:
     dim = store.trajectories.observations.shape[1]
     if dim != layout.dim:
         raise GoalsetsError(
-            f"{store.path} has states of {dim} coordinates; layout {layout.name!r} has "
-            f"{layout.dim}."
+            f"{store.path} has states of {dim} coordinates, but layout {layout.name!r} has "
+            f"{layout.dim}: name data of the same task."
         )
 
 
 def _open(config: TrainConfig, frame: Frame, store: Store, directory: Path, *, resume: bool) -> Run:
-    # A run that was stopped before its first checkpoint has nothing to lose.
+    # A run that was stopped before its first checkpoint is simply started again.
     if not (directory / CONFIG).exists() or not (directory / CHECKPOINT).exists():
         return Run.create(directory, config, frame, store)
     if not resume:
         raise RunError(
-            f"{directory} holds a run already. Use --resume to continue it, or another --output."
+            f"{directory} contains a run already. Use --resume to continue it, or another --output."
         )
     run = Run.open(directory)
     run.check_same(config, store)

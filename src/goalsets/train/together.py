@@ -1,9 +1,10 @@
 """Several seeds of one configuration in one process, with stacked parameters.
 
-One small network leaves an accelerator idle. Here the tensors of all seeds lie in one stack, each
-learner's own being views of it, and losses and gradients of all are computed at once. Whatever is
-cheap stays apart: each seed has its batches, clip, optimiser, metrics, checkpoints and directory,
-as if it were trained alone, and the results are equal to within floating-point tolerance.
+One small network leaves an accelerator mostly idle. Here the tensors of all seeds are in one stack;
+the tensors of each learner are views of it. The losses and gradients of all seeds are computed
+together. Everything cheap is separate: each seed has its own batches, gradient clipping, optimiser,
+metrics, checkpoints and directory, as if it were trained alone. The results equal those of separate
+training within floating-point tolerance.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from goalsets.train.session import Pace, make_frame, prepare
 from goalsets.workers import silence
 
 Stop = Callable[[int, int], bool]
-"""Told which seed of the stack has taken which step; says whether to stop."""
+"""Called with the number of a seed in the stack and its step; returns whether to stop."""
 
 
 class Stack:
-    """The learners of several trainers as one.
+    """The learners of several trainers, computed together.
 
     Args:
-        trainers: Of learners that differ only in their weights, all at the same step.
+        trainers: Trainers at the same step, whose learners differ only in their weights.
     """
 
     def __init__(self, trainers: Sequence[Trainer]) -> None:
@@ -56,7 +57,7 @@ class Stack:
             (self._trained if tensor.requires_grad else self._fixed)["learner." + name] = stack
 
     def step(self) -> list[dict[str, Tensor]]:
-        """Take one gradient step of each, and return what there is to log of each."""
+        """Take one gradient step of each, and return the metrics of each."""
         drawn = [trainer.draw() for trainer in self.trainers]
         self._template.form = drawn[0]
         parts = zip(*(batch.arrays() for batch in drawn), strict=True)
@@ -67,8 +68,8 @@ class Stack:
         for index, trainer in enumerate(self.trainers):
             for name, parameter in _tensors(trainer.learner).items():
                 if parameter.requires_grad:
-                    # The fused optimiser goes through memory in order, and takes it for granted
-                    # that a gradient lies there like its parameter.
+                    # The fused optimiser assumes that a gradient has the same memory layout as
+                    # its parameter.
                     parameter.grad = gradients["learner." + name][index].contiguous()
             own = {name: value[index] for name, value in metrics.items()}
             found.append(trainer.descend(losses[index], own, drawn[index].facts))
@@ -82,20 +83,20 @@ class Stack:
 
 
 class _Losses(nn.Module):
-    """A learner whose call is its losses."""
+    """A module whose forward computes the losses of a learner."""
 
     def __init__(self, learner: Learner) -> None:
         super().__init__()
         self.learner = learner
         self.form: Batch[Tensor] | None = None
-        """Any batch: it tells which tensor is what."""
+        """Any batch of the learner: it gives the form of the others."""
 
     def forward(self, batch: list[Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
         assert self.form is not None
         return self.learner.losses(self.form.replaced(batch))
 
 
-def train_together(  # noqa: PLR0913 - each is a choice of its own
+def train_together(  # noqa: PLR0913 - each argument is an independent choice
     configs: Sequence[TrainConfig],
     store: Store,
     directories: Sequence[Path],
@@ -113,23 +114,23 @@ def train_together(  # noqa: PLR0913 - each is a choice of its own
         configs: Configurations that differ only in their seed.
         store: The data.
         directories: The run directories.
-        pace: How often to log, to checkpoint and to keep weights.
-        stop: Asked after every step of each; once it says yes, all write checkpoints and
+        pace: How often to log, to write checkpoints and to keep weights.
+        stop: Called after every step of each; when it returns True, all write checkpoints and
             `StoppedError` is raised.
-        device: Where to compute.
-        data_in: Where the data is, as for `goalsets.train.session.train`. In memory all share a
-            copy; on disk each has a window of its own.
-        window_bytes: Likewise.
-        say: Told of what takes long.
+        device: The device to compute on.
+        data_in: Where the data is, as for `goalsets.train.session.train`. In memory all share one
+            copy; on disk each has its own window.
+        window_bytes: As for `goalsets.train.session.train`.
+        say: Called with messages about long work.
 
     Returns:
-        For each its run, or how it diverged: that does not keep the others.
+        For each configuration its run, or its error if it diverged; the others then continue.
     """
     check_stackable(configs)
     pace = pace or Pace()
-    with contextlib.ExitStack() as locks:
+    with contextlib.ExitStack() as at_end:
         for directory in directories:
-            locks.enter_context(lock_run(directory))
+            at_end.enter_context(lock_run(directory))
         frame = make_frame(configs[0], store)
         place = choose_place(data_in, store.train)
         data = frame.normaliser.apply(store.train) if place == "memory" else None
@@ -150,18 +151,14 @@ def train_together(  # noqa: PLR0913 - each is a choice of its own
                 data_in=place,
                 window_bytes=window_bytes,
             )
+            at_end.callback(trainers[index].close)
         diverged: dict[int, DivergedError] = {}
-        try:
-            for mark in pace.marks(configs[0].steps):
-                _reach(mark, trainers, diverged, stop)
-                for index, trainer in trainers.items():
-                    run = runs[index]
-                    if trainer.progress.step == mark and not run.weights(mark).exists():
-                        run.keep_weights(trainer.learner, trainer.progress)
-        finally:
-            for trainer in trainers.values():
-                for log in trainer.logs:
-                    log.close()
+        for mark in pace.marks(configs[0].steps):
+            _reach(mark, trainers, diverged, stop)
+            for index, trainer in trainers.items():
+                run = runs[index]
+                if trainer.progress.step == mark and not run.weights(mark).exists():
+                    run.keep_weights(trainer.learner, trainer.progress)
         return [diverged.get(index, run) for index, run in runs.items()]
 
 
@@ -170,12 +167,15 @@ def check_stackable(configs: Sequence[TrainConfig]) -> None:
     first = configs[0]
     if first.fill == "random":
         raise GoalsetsError(
-            "seeds cannot be trained together with fill 'random': each draws its own fills inside "
-            "the loss. Train them apart."
+            "seeds cannot be trained together with fill 'random', because each draws its own fills "
+            "inside the loss. Train them separately."
         )
     for config in configs[1:]:
         if dataclasses.replace(config, seed=first.seed) != first:
-            raise GoalsetsError("only runs that differ in nothing but their seed train together.")
+            raise GoalsetsError(
+                "only runs that differ only in their seed can be trained together. Train these "
+                "separately."
+            )
 
 
 def _reach(
@@ -184,8 +184,8 @@ def _reach(
     diverged: dict[int, DivergedError],
     stop: Stop | None,
 ) -> None:
-    """Bring all trainers to a step; those that diverge on the way are taken out."""
-    # After a kill, some have a later checkpoint than others, which first catch up by themselves.
+    """Train all to a step; those that diverge are removed."""
+    # After a kill, some checkpoints may be older than others. These runs first catch up alone.
     front = min(mark, max((t.progress.step for t in trainers.values()), default=mark))
     for index, trainer in list(trainers.items()):
         own = None if stop is None else _of(stop, index, trainer)

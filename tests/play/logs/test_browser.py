@@ -16,7 +16,6 @@ pytestmark = [
     needs_browser,
     pytest.mark.full,
     pytest.mark.timeout(300),
-    pytest.mark.xdist_group("browser"),
 ]
 
 

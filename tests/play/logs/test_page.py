@@ -157,8 +157,8 @@ def test_distances_are_drawn_along_a_held_out_episode(run: Run, store, tmp_path,
     expected = policy.distance(states[0], states[-1], "hand")
     assert float(rows[1].split(",")[1]) == pytest.approx(float(expected), abs=1e-3)
     for wrong, message in (
-        (["--episode", "9"], "has 4 episodes to look along, counted from 0: 9"),
-        (["--task-id", "1"], "a recorded episode is of no official task"),
+        (["--episode", "9"], "has 4 such episodes, counted from 0: 9"),
+        (["--task-id", "1"], "a recorded episode belongs to no official task"),
     ):
         with pytest.raises(SystemExit):
             main([*words[:2], *wrong])

@@ -102,11 +102,15 @@ def test_goals_come_from_everywhere(show: LogShow, store: Store) -> None:
     assert show.goal.title.endswith(", changed")
     before = show.goal
     for command, text, message in (
-        (show.take_held_out, "bank:999", "there are 164 validation states, counted from 0: 999"),
+        (
+            show.take_held_out,
+            "bank:999",
+            "there are 164 validation states, counted from 0; got 999",
+        ),
         (show.take_held_out, "hnd.x > 1", "unknown group 'hnd': did you mean 'hand'"),
         (show.take_held_out, " ", "name a held-out state"),
         (show.edit_goal, "hand=1", "hand takes 2 numbers"),
-        (show.edit_goal, "", "say what to set"),
+        (show.edit_goal, "", "type what to set"),
         (show.take_step, 99, "episode 0 has the steps 0 to 40, got 99"),
     ):
         with pytest.raises(GoalsetsError, match=message):
@@ -132,7 +136,7 @@ def test_another_episode_has_its_own_end_as_goal_unless_one_was_chosen(show: Log
     assert show.goal_step is None
     show.choose(0)
     assert show.goal_step == 0  # it is of this one again
-    with pytest.raises(GoalsetsError, match="there are 4 episodes, counted from 0: 4"):
+    with pytest.raises(GoalsetsError, match="there are 4 episodes, counted from 0; got 4"):
         show.choose(4)
 
 
@@ -204,7 +208,7 @@ def test_what_does_not_fit_is_said(here, run: Run, tmp_path) -> None:
     renamed = StateLayout(5, LAYOUT.groups, name="other")
     other = make_store(tmp_path / "renamed", layout=renamed)
     theirs = make_run(tmp_path / "run", other, "gcbc", steps=1)
-    with pytest.raises(GoalsetsError, match="compared under one layout"):
+    with pytest.raises(GoalsetsError, match="two runs must have one layout"):
         open_logs([run.path, theirs.path], other)
     with pytest.raises(GoalsetsError, match="expected one run, or two to compare, got 3"):
         open_logs([run.path] * 3, other)

@@ -1,7 +1,7 @@
-"""Experts: small trained policies that walk in the direction they are told.
+"""Experts: small trained policies that walk in a given direction.
 
-Their weights lie in this directory as safetensors. `tools/train_ant_expert.py` trains and exports
-them with Stable-Baselines3; to use one takes NumPy alone.
+Their weights are safetensors files in this directory. `tools/train_ant_expert.py` trains and
+exports them with Stable-Baselines3. Using one needs only NumPy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from goalsets.core.errors import FileError
 
 DIRECTORY = Path(__file__).parent
 MOST_BYTES = 1_000_000
-"""Weights travel with the package, so they must be small."""
+"""The largest file of weights. They are part of the package, so they must be small."""
 
 Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
 
@@ -35,7 +35,7 @@ class Expert:
     """A multi-layer perceptron: the mean action of a squashed Gaussian policy."""
 
     layers: Sequence[Layer]
-    """Weight `[out, in]` and bias `[out]` of each: rectified between them, tanh at the end."""
+    """Weight `[out, in]` and bias `[out]` of each layer. ReLU between layers, tanh at the end."""
 
     def __post_init__(self) -> None:
         """Check that the layers fit each other."""
@@ -54,19 +54,19 @@ class Expert:
 
     @property
     def inputs(self) -> int:
-        """How many numbers it looks at: a state without its position, and a direction."""
+        """The number of inputs: a state without its position, and a direction."""
         return self.layers[0][0].shape[1]
 
     @property
     def outputs(self) -> int:
-        """How many numbers an action has."""
+        """The number of components of an action."""
         return len(self.layers[-1][1])
 
     def act(self, state: NDArray[np.floating], direction: Sequence[float]) -> NDArray[np.float32]:
-        """Return the action `[A]`, within [-1, 1], that leads into a direction.
+        """Return the action `[A]`, within [-1, 1], to walk in a direction.
 
         Args:
-            state: `[D]`, with the position in its first two coordinates, which are not looked at.
+            state: `[D]`; its first two coordinates are the position, which is not used.
             direction: The unit vector to walk along.
         """
         values = np.empty(self.inputs, dtype=np.float32)
@@ -79,16 +79,16 @@ class Expert:
 
 
 def has_expert(name: str) -> bool:
-    """Whether the weights of an expert are here."""
+    """Whether the file with an expert's weights exists."""
     return (DIRECTORY / f"{name}.safetensors").is_file()
 
 
 def expert_path(name: str) -> Path:
-    """Return the file with an expert's weights, or say how to make it."""
+    """Return the file with an expert's weights, or raise an error that says how to make it."""
     path = DIRECTORY / f"{name}.safetensors"
     if not path.is_file():
         raise CollectError(
-            f"this data is collected by a trained {name}, whose weights are not in {path}. "
+            f"collecting this data needs a trained {name}, but there are no weights in {path}. "
             f"Train it: {_TRAINING[name]}. Or download the data: goalsets data import ogbench NAME."
         )
     return path
@@ -100,7 +100,7 @@ def load_expert(name: str) -> Expert:
 
 
 def expert_fingerprint(name: str) -> str:
-    """What tells the weights of an expert from others: data collected with it depends on them."""
+    """A digest of an expert's weights: data that is collected with it depends on them."""
     return hashlib.sha256(read_bytes(expert_path(name))).hexdigest()[:16]
 
 
@@ -114,13 +114,14 @@ def read_expert(path: Path) -> Expert:
         ]
     except (FileError, KeyError) as error:
         raise CollectError(
-            f"{path} is no expert: expected layers '0.weight', '0.bias', '1.weight', ... ({error})"
+            f"{path} is not an expert: expected layers '0.weight', '0.bias', '1.weight', ... "
+            f"({error})"
         ) from None
     return Expert(layers)
 
 
 def write_expert(path: Path, expert: Expert, about: Mapping[str, str]) -> None:
-    """Write an expert, with a word on where it comes from, in one step."""
+    """Write an expert, with a note about its origin, in one step."""
     from safetensors.numpy import save
 
     from goalsets.collect.files import write_in_one_step

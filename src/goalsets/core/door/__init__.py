@@ -1,11 +1,11 @@
-"""The door: everything that is read from a file passes here.
+"""The door: goalsets reads every file through the functions of this package.
 
-Files come from strangers, and from disks that fail. So each kind of file is read by one function:
-regular files only, bounded in size and depth, nothing executed, no memory taken before it is clear
-how much; and an error that names the file, the place, what was expected and what came. A test sees
-to it that nobody reads JSON, YAML, NumPy's files, HDF5 or safetensors past it.
+Files come from strangers, and from disks that fail. So one function reads each kind of file. It
+reads regular files only, limits their size and depth, executes nothing, and takes no memory before
+it knows how much. Its errors name the file, the place, what was expected and what came. A test
+checks that no other module reads JSON, YAML, NumPy's files, HDF5 or safetensors.
 
-Libraries that not everybody has are imported by the module that needs them: `hdf5`, `tensors`.
+Some libraries are optional. Only the modules that need them import them: `hdf5`, `tensors`.
 """
 
 from goalsets.core.door.archive import Archive

@@ -17,13 +17,14 @@ from goalsets.core.door.files import open_file
 from goalsets.core.errors import FileError, GoalsetsError, suggest
 
 FREE_BYTES = 256 << 20
-"""What an array may take whatever the file's size."""
+"""An array of up to this size is read, however small its file is."""
 MOST_SHRUNK = 100
-"""A larger array may be compressed to no less than a hundredth: numbers that were measured shrink
-by a tenth or a half, and what shrinks by a thousand is made to fill memory."""
+"""A larger array may be up to this many times as large as its compressed bytes. Measured numbers
+shrink by a tenth or a half; a file that shrinks by a thousand is made to fill memory."""
 _MOST_MEMBERS = 10_000
+_PIECE = 1 << 20
 
-# What zipfile and zlib raise for damage, and for what they cannot do, such as an encrypted file.
+# zipfile and zlib raise these for damage, and for what they cannot read, such as encryption.
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError,
            NotImplementedError, LookupError, TypeError, OverflowError, MemoryError)  # fmt: skip
 
@@ -53,7 +54,7 @@ class Archive:
         except _DAMAGE as error:
             self._file.close()
             raise kind(
-                f"{path} is no NumPy archive, or only a part of one ({error}). "
+                f"{path} is not a NumPy archive, or only a part of one ({error}). "
                 "Download or write it again."
             ) from None
         try:
@@ -70,14 +71,14 @@ class Archive:
         return tuple(self._headers)
 
     def shape(self, key: str) -> tuple[int, ...]:
-        """The shape of an array, which is not read."""
+        """The shape of an array. The array itself is not read."""
         shape = self.header(key)[0]
         if not shape:
             raise self._kind(f"{self.path}: {key!r} is a single value: expected an array.")
         return shape
 
     def header(self, key: str) -> Header:
-        """Shape, order and dtype of an array, which is not read."""
+        """Shape, order and dtype of an array. The array itself is not read."""
         if key not in self._headers:
             raise self._kind(f"{self.path} has no array {key!r}: {suggest(key, self.keys)}")
         dtype = self._headers[key][2]
@@ -88,22 +89,22 @@ class Archive:
                 "save numbers, with episodes one after another or padded."
             )
         if dtype.kind not in self._accepted:
-            raise self._kind(f"{self.path}: {key!r} holds no numbers but {dtype}.")
+            raise self._kind(f"{self.path}: {key!r} must hold numbers, got {dtype}.")
         return self._headers[key]
 
     def read(self, key: str) -> NDArray[Any]:
-        """Read a whole array; its checksum is checked on the way."""
-        expected = self.header(key)[0]
+        """Read a whole array and compare its checksum."""
+        shape, fortran, dtype = self.header(key)
         try:
             with self._zip.open(f"{key}.npy") as member:
-                array: NDArray[Any] = np.lib.format.read_array(member, allow_pickle=False)
-                # The archive's checksum is compared when the end is seen.
-                member.read(1)
-        except _DAMAGE as error:
+                read_header(member, f"{self.path}: {key!r}")
+                data = np.empty(math.prod(shape) * dtype.itemsize, np.uint8)
+                _fill(data.data, member)
+            return np.ndarray(shape, dtype, data.data, order="F" if fortran else "C")
+        except (FileError, *_DAMAGE) as error:
             raise self._kind(
-                f"{self.path}: {key!r} is damaged: expected {list(expected)} numbers ({error})."
+                f"{self.path}: {key!r} is damaged: expected {list(shape)} numbers ({error})."
             ) from None
-        return array
 
     def check(self) -> None:
         """Read everything and compare all checksums."""
@@ -138,17 +139,29 @@ class Archive:
         if member.file_size > max(FREE_BYTES, MOST_SHRUNK * member.compress_size):
             raise self._kind(
                 f"{place} is refused: {member.compress_size:,} bytes would become "
-                f"{member.file_size:,}, which no measured data does."
+                f"{member.file_size:,}; measured data does not compress so far."
             )
         try:
             with self._zip.open(member) as file:
                 shape, fortran, dtype = read_header(file, place)
                 there = member.file_size - file.tell()
         except (FileError, *_DAMAGE) as error:
-            raise self._kind(f"{place} is damaged, or no NumPy array ({error}).") from None
+            raise self._kind(f"{place} is damaged, or not a NumPy array ({error}).") from None
         if not dtype.hasobject and math.prod(shape) * dtype.itemsize != there:
             raise self._kind(
                 f"{place} is damaged: {dtype}{list(shape)} takes "
                 f"{math.prod(shape) * dtype.itemsize:,} bytes, got {there:,}."
             )
         return shape, fortran, dtype
+
+
+def _fill(place: memoryview, member: IO[bytes]) -> None:
+    """Read exactly as many bytes as there is room for; zipfile then compares the checksum."""
+    filled = 0
+    while part := member.read(_PIECE):
+        if filled + len(part) > len(place):
+            raise ValueError("it has more bytes than its header says")
+        place[filled : filled + len(part)] = part
+        filled += len(part)
+    if filled < len(place):
+        raise EOFError(f"it has {filled:,} bytes, expected {len(place):,}")

@@ -1,9 +1,12 @@
-"""NumPy's own files: numbers only, and their size is known before memory is taken."""
+"""NumPy's `.npy` files: numbers only, and the size is checked before memory is taken."""
 
 from __future__ import annotations
 
+import ast
 import math
 import os
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,11 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from goalsets.core.door.files import open_file
+from goalsets.core.door.fit import fit
 from goalsets.core.errors import FileError, GoalsetsError
 
 NUMBERS = "biuf"
 """Kinds of dtype that hold real numbers."""
 _MOST_AXES = 8
+_HEADER_BYTES = 10_000
+_LONG = re.compile(r"(?<=[0-9])L\b")
+"""The end of a whole number in files that Python 2 wrote."""
+
+
+@dataclass(frozen=True)
+class _Plain:
+    """The content of a header."""
+
+    descr: Any
+    fortran_order: bool
+    shape: tuple[int, ...]
+
 
 Shape = tuple[int, ...]
 Header = tuple[Shape, bool, "np.dtype[Any]"]
@@ -28,7 +45,7 @@ def read_array(
     what: str = "",
     kind: type[GoalsetsError] = FileError,
 ) -> NDArray[Any]:
-    """The array of an `.npy` file: numbers, as many as the file has room for.
+    """Read the array of an `.npy` file: numbers only, exactly as many as the file has bytes for.
 
     Args:
         path: The file.
@@ -53,13 +70,27 @@ def read_array(
 def read_header(file: IO[bytes], place: str, kind: type[GoalsetsError] = FileError) -> Header:
     """Shape, order and dtype of an array; the file then stands at its first number."""
     try:
-        version = np.lib.format.read_magic(file)
-        if version == (1, 0):
-            return np.lib.format.read_array_header_1_0(file)
-        return np.lib.format.read_array_header_2_0(file)
-    except Exception as error:  # it is a Python literal, and many libraries have their say
+        return _parse_header(file)
+    except Exception as error:  # the header is a Python literal: parsing it can fail in many ways
         said = " ".join(str(error).split())[:200]
-        raise kind(f"{place} is truncated or damaged: it is no NumPy array ({said}).") from None
+        raise kind(f"{place} is truncated or damaged: it is not a NumPy array ({said}).") from None
+
+
+def _parse_header(file: IO[bytes]) -> Header:
+    # NumPy's own parser takes seconds for a few kilobytes of a damaged header: it then looks for
+    # the whole numbers of Python 2 (12L) with a tokenizer that takes quadratic time.
+    version = np.lib.format.read_magic(file)
+    if version not in ((1, 0), (2, 0), (3, 0)):
+        raise ValueError(f"unknown version {version}")
+    size = int.from_bytes(file.read(2 if version == (1, 0) else 4), "little")
+    if size > _HEADER_BYTES:
+        raise ValueError(f"a header of {size:,} bytes; up to {_HEADER_BYTES:,} are read")
+    data = file.read(size)
+    if len(data) < size:
+        raise ValueError(f"its header should have {size:,} bytes, got {len(data):,}")
+    text = data.decode("utf-8" if version == (3, 0) else "latin-1").strip()
+    found: _Plain = fit(ast.literal_eval(_LONG.sub("", text)), _Plain, "its header")
+    return found.shape, found.fortran_order, np.lib.format.descr_to_dtype(found.descr)
 
 
 def check_numbers(
@@ -85,6 +116,6 @@ def _mapped(
     shape: Shape,
     order: Any,  # noqa: ANN401
 ) -> NDArray[Any]:
-    if math.prod(shape) == 0:  # the system maps no empty stretch
+    if math.prod(shape) == 0:  # the system cannot map zero bytes
         return np.zeros(shape, dtype)
     return np.memmap(file, dtype, "r", start, shape, order)

@@ -1,4 +1,4 @@
-"""Bytes and text of files: regular files only, and no more than somebody expects."""
+"""Bytes and text of files: regular files only, up to a size limit."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from goalsets.core.errors import FileError, GoalsetsError
 
 TEXT_BYTES = 32 << 20
-"""Of the largest text that is read: suites with every reference in them stay far below."""
+"""The largest text file that is read. Suites that hold every reference are far smaller."""
 LOG_BYTES = 256 << 20
-"""Of the largest log, such as `metrics.csv` of a very long run."""
+"""The largest log that is read, such as `metrics.csv` of a very long run."""
 
 _KINDS = (
     (stat.S_ISDIR, "a directory"),
@@ -33,14 +33,14 @@ def open_file(
     """Open a regular file for reading.
 
     Args:
-        path: The file. A link to one will do; a pipe, a device or a directory will not.
+        path: The file, or a link to one. A pipe, a device or a directory is refused.
         what: What it should be, for messages: "the layout".
         limit: The largest size that is accepted; None for any.
         kind: The error to raise.
     """
     named = f"{what} {path}".strip()
     try:
-        # Opening a pipe without a writer waits for one, unless told not to.
+        # Without O_NONBLOCK, opening a pipe waits for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise kind(f"cannot read {named}: {error.strerror}.") from None
@@ -63,7 +63,7 @@ def open_file(
 def check_regular(
     path: str | Path, *, what: str = "", kind: type[GoalsetsError] = FileError
 ) -> int:
-    """Refuse all but regular files, for libraries that open files themselves; return the size."""
+    """Return the size of a regular file; refuse others. For libraries that open the file."""
     with open_file(path, what=what, kind=kind) as file:
         return os.fstat(file.fileno()).st_size
 
@@ -78,7 +78,7 @@ def read_bytes(
     """The content of a file: see `open_file`."""
     with open_file(path, what=what, limit=limit, kind=kind) as file:
         try:
-            # A file may grow while it is read.
+            # The limit holds here too: the file may grow while it is read.
             return file.read(limit)
         except OSError as error:
             raise kind(f"cannot read {f'{what} {path}'.strip()}: {error.strerror}.") from None
@@ -97,7 +97,7 @@ def read_text(
 
 
 def decode(data: bytes, named: str, kind: type[GoalsetsError] = FileError) -> str:
-    """Bytes as text in UTF-8; `named` says whose they are, for messages."""
+    """Bytes as text in UTF-8; `named` is the file they come from, for messages."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

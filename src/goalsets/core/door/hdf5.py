@@ -1,4 +1,4 @@
-"""HDF5 files: regular files only, nothing from other files, and sizes before memory is taken."""
+"""HDF5 files: regular files only, no links to other files, sizes checked before memory is taken."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from goalsets.core.errors import FileError, GoalsetsError
 # An h5py file, group or data set: h5py is an extra, so its types cannot be named here.
 Node = Any
 
-# h5py says the same of damage in many ways.
+# h5py raises any of these for damage.
 _DAMAGE = (OSError, LookupError, RuntimeError, ValueError, TypeError, AttributeError,
            UnicodeError, OverflowError, MemoryError, NotImplementedError)  # fmt: skip
 
 
 @contextmanager
 def open_hdf5(path: Path, kind: type[GoalsetsError] = FileError) -> Generator[Node]:
-    """Open a file; h5py's errors, from here or from reading, name the file."""
+    """Open a file. Errors of h5py, at opening or at reading, are raised with the file's name."""
     h5py = importlib.import_module("h5py")
     check_regular(path, kind=kind)
     try:
@@ -35,29 +35,29 @@ def open_hdf5(path: Path, kind: type[GoalsetsError] = FileError) -> Generator[No
         raise
     except _DAMAGE as error:
         raise kind(
-            f"{path} is no HDF5 file, or is damaged: {' '.join(str(error).split())}."
+            f"{path} is not an HDF5 file, or is damaged: {' '.join(str(error).split())}."
         ) from None
 
 
 def as_dataset(node: Node, place: str, kind: type[GoalsetsError] = FileError) -> Node:
-    """A node that is an array of numbers, in this file, and no larger than its bytes explain."""
+    """Check that a node is an array of numbers in this file, of a size that its bytes explain."""
     if not hasattr(node, "dtype") or not hasattr(node, "shape"):
         raise kind(f"{place}: expected an array, got a group.")
     if node.shape is None:
         raise kind(f"{place}: expected an array, got nothing.")
     if node.is_virtual or node.external:
-        raise kind(f"{place} is kept in another file; only what is in this one is read.")
+        raise kind(f"{place} is stored in another file; only data in this file is read.")
     size, stored = int(node.nbytes), int(node.id.get_storage_size())
     if size > max(FREE_BYTES, MOST_SHRUNK * stored):
         raise kind(
-            f"{place} is refused: {stored:,} bytes would become {size:,}, which no measured "
-            "data does."
+            f"{place} is refused: {stored:,} bytes would become {size:,}; measured data does not "
+            "compress so far."
         )
     return node
 
 
 def as_group(node: Node, place: str, kind: type[GoalsetsError] = FileError) -> Node:
-    """A node that is a group."""
+    """Check that a node is a group."""
     if not hasattr(node, "visititems"):
         raise kind(f"{place}: expected a group, got an array.")
     return node

@@ -1,10 +1,12 @@
-"""A file's digest, inside the file: a flipped bit is an error and not another answer.
+"""A file's digest, stored inside the file: a flipped bit raises an error.
 
-A sealed file holds a *mark* followed by 32 hexadecimal digits, the XXH3 digest of the file with
-zeros in their place. So it covers every byte, the names and sizes of tensors as much as their
-values, for any format that can hold a piece of text. XXH3 is no signature: who changes a file can
-compute it. It was chosen for its speed, near that of memory; CRC-32 takes several times as long,
-a cryptographic digest twenty times, which would be more than loading a policy itself.
+A sealed file holds a *mark* followed by 32 hexadecimal digits: the XXH3 digest of the file with
+zeros in place of these digits. So the digest covers every byte of an exported policy. In a
+safetensors file it covers the header, which holds a digest of each tensor. This works for any
+format that can hold a piece of text. XXH3 is not a signature: whoever changes a file can compute
+the digest again. XXH3 was chosen because it is almost as fast as reading memory. CRC-32 takes
+several times as long, and a cryptographic digest twenty times, which is longer than loading a
+policy.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from goalsets.core.errors import FileError, GoalsetsError
 MARK = b"goalsets-xxh3:"
 _ZEROS = b"0" * 32
 OPEN_SEAL = (MARK + _ZEROS).decode("ascii")
-"""The text to put into a file that is sealed afterwards."""
+"""The text that a file must contain before `seal` can fill in its digest."""
 
 Buffer = bytes | memoryview
 
@@ -29,7 +31,7 @@ _LOGGER = logging.getLogger("goalsets.files")
 
 
 def seal(data: bytes) -> bytes:
-    """Fill in the digest of a file that has `OPEN_SEAL` in it, once."""
+    """Fill in the digest of a file that contains `OPEN_SEAL` once."""
     place = data.rfind(MARK + _ZEROS) + len(MARK)
     if place < len(MARK):
         raise ValueError("there is no open seal in the data")
@@ -47,15 +49,15 @@ def check_seal(
 
     Args:
         data: The file's content.
-        text: What stands where the seal should be; None where there is none, as in files that
-            older versions wrote. Those are read with a note.
+        text: The text in the place of the seal; None if the file has none. Older versions wrote
+            no seal: their files are read with a note.
         path: The file, for messages.
         kind: The error to raise.
     """
     if text is None:
         if _near_an_end(data, MARK) >= 0:
-            raise kind(f"{path} is damaged: it has a digest, and not in its place.")
-        if not path.is_relative_to(_PACKAGE):  # an installer checks what comes with goalsets
+            raise kind(f"{path} is damaged: its digest is in the wrong place.")
+        if not path.is_relative_to(_PACKAGE):  # the installer has checked the package's own files
             _note(path)
         return
     written = text.encode("utf-8", "replace")
@@ -64,22 +66,35 @@ def check_seal(
         raise kind(f"{path} is damaged: expected a digest {MARK.decode()}…, got {text[:40]!r}.")
     found = _digest(data, place + len(MARK))
     if found != written[len(MARK) :]:
-        raise kind(
-            f"{path} is damaged: its content is not what was written (digest {found.decode()}, "
-            f"expected {written[len(MARK) :].decode()}). Get the file again, or make it anew."
-        )
+        raise damaged(path, found.decode(), written[len(MARK) :].decode(), kind)
 
 
-@functools.lru_cache(maxsize=1024)  # once for each file
+def digest(data: Buffer) -> str:
+    """The digest of a part of a file that has its own, such as a tensor."""
+    return xxhash.xxh3_128(data).hexdigest()
+
+
+def damaged(
+    path: Path, found: str, written: str, kind: type[GoalsetsError], part: str = ""
+) -> GoalsetsError:
+    """The error for a file, or a part of it, that does not have its digest."""
+    where = f" in {part!r}" if part else ""
+    return kind(
+        f"{path} is damaged: its content{where} is not what was written (digest {found}, expected "
+        f"{written}). Download or write it again."
+    )
+
+
+@functools.lru_cache(maxsize=1024)  # so that each file gets one note
 def _note(path: Path) -> None:
     _LOGGER.warning(
-        "note: %s has no digest, as files of older versions: nobody can tell whether it is whole.",
+        "note: %s has no digest, like files of older versions: damage cannot be detected.",
         path,
     )
 
 
 def _find(data: Buffer, written: bytes) -> int:
-    """Where the seal stands: near one of the ends, unless a header is very long."""
+    """The seal's position: near one of the ends, unless a header is very long."""
     found = _near_an_end(data, written)
     return found if found >= 0 else bytes(data).find(written)
 

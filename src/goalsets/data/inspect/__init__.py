@@ -1,4 +1,4 @@
-"""Looking at data: what a set holds of each group, and what is suspicious about it."""
+"""Inspects data: figures for each group of the layout, and a list of suspicious things."""
 
 from goalsets.data.inspect.measure import GroupView, Histogram, Inspection, inspect_store
 from goalsets.data.inspect.page import write_page

@@ -1,7 +1,7 @@
-"""What a data set holds of each group of its layout.
+"""Measures each group of the layout in a data set.
 
-The figures answer one question: *can I query this?* A group can be asked for where the data moves
-it, and for as many different goals as the data visits, counted in cells of the size of its
+The figures answer one question: *can I query this?* A group can be queried if the data moves it.
+The number of different goals is the number of visited cells; a cell has the size of the group's
 tolerance.
 """
 
@@ -23,13 +23,13 @@ from goalsets.data.tolerances import UsualTolerances
 from goalsets.data.trajectories import Rows, Trajectories
 
 MAX_STATES = 2_000_000
-"""Larger sets are judged by every n-th episode."""
+"""Of larger data sets, only every n-th episode is read."""
 BINS = 40
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """How often a coordinate, or an angle in degrees, has each value."""
+    """A histogram of a coordinate, or of an angle in degrees."""
 
     label: str
     low: float
@@ -39,7 +39,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class GroupView:
-    """What the data holds of one group."""
+    """Figures for one group."""
 
     name: str
     indices: tuple[int, ...]
@@ -50,21 +50,21 @@ class GroupView:
     high: float
     tolerance: float
     assumed: bool
-    """Whether the tolerance is the usual one, for want of one in the layout."""
+    """Whether the tolerance is the usual one, because the layout has none."""
     step_share: float
     """The share of steps that move it by a tenth of its tolerance or more."""
     episode_share: float
-    """The share of episodes in which it gets further than its tolerance from where it began."""
+    """The share of episodes in which it moves further than its tolerance from its start."""
     cells: int | None
-    """How many cells of the size of its tolerance are visited; None above three dimensions."""
+    """The number of visited cells of the size of its tolerance; None above three dimensions."""
     coverage: float | None
-    """The share of the cells between its smallest and largest values that are visited."""
+    """The share of visited cells among all between its smallest and largest values."""
     histograms: tuple[Histogram, ...]
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """Everything that inspection finds."""
+    """The result of an inspection."""
 
     name: str
     source: str
@@ -74,24 +74,24 @@ class Inspection:
     lengths: Histogram
     median_length: float
     rate: float | None
-    """Steps a second, where that is known."""
+    """Steps a second, if known."""
     dims: tuple[int, int]
     """Dimensions of states and actions."""
     looked_at: int
-    """Into how many episodes the figures looked."""
+    """The number of episodes behind the figures."""
     groups: tuple[GroupView, ...]
     actions: tuple[Histogram, ...]
     bounds: Bounds
-    """Of actions."""
+    """The bounds of actions."""
     action_notes: tuple[str, ...]
-    """What components of actions may be, other than numbers."""
+    """Notes on components of actions that may not be continuous numbers."""
     suspects: tuple[str, ...]
     notices: tuple[str, ...]
-    """What the import had to say."""
+    """The notices of the import."""
 
 
 def inspect_store(store: Store) -> Inspection:
-    """Measure a store; only every n-th episode where there are very many."""
+    """Measure a store; of a very large one, only every n-th episode."""
     everything = store.trajectories
     chosen = _choose_episodes(everything)
     rows = np.concatenate([np.arange(a, b) for a, b in _bounds(everything, chosen)])
@@ -115,7 +115,7 @@ def inspect_store(store: Store) -> Inspection:
         groups=tuple(_view(group, states, starts, usual) for group in _all_groups(layout)),
         actions=_action_histograms(everything, rows),
         bounds=store.bounds,
-        action_notes=recognise_actions(store.train),
+        action_notes=recognise_actions(store.train, store.bounds.switches),
         suspects=find_suspects(everything, chosen, layout, store.bounds),
         notices=store.notices,
     )
@@ -132,7 +132,7 @@ def _bounds(trajectories: Trajectories, episodes: Rows) -> list[tuple[int, int]]
 
 
 def _all_groups(layout: StateLayout) -> list[Group]:
-    """The groups, and each coordinate without one as a group of its own."""
+    """The groups, and a group of its own for each coordinate without one."""
     loose = [Group.loose(i) for i, owner in enumerate(layout.owners) if owner is None]
     return [*layout.groups, *loose]
 
@@ -140,7 +140,7 @@ def _all_groups(layout: StateLayout) -> list[Group]:
 def _view(
     group: Group, states: NDArray[np.float32], starts: Rows, usual: UsualTolerances
 ) -> GroupView:
-    """Look at one group; `starts` are the rows at which episodes begin, and the end."""
+    """Measure one group; `starts` are the rows at which episodes begin, and the end."""
     values = states[:, list(group.indices)].astype(np.float64)
     finite = np.isfinite(values).all(axis=1)
     usable = values[finite]
@@ -170,7 +170,7 @@ def _movement(
 ) -> tuple[float, float]:
     """The shares of steps and of episodes that move a group."""
     inside = np.ones(len(values), dtype=np.bool_)
-    inside[starts[1:] - 1] = False  # from the last state of an episode there is no step
+    inside[starts[1:] - 1] = False  # no step begins at the last state of an episode
     rows = np.flatnonzero(inside)
     if len(rows) == 0:
         return 0.0, 0.0
@@ -186,7 +186,7 @@ def _movement(
 def _cover(
     group: Group, values: NDArray[np.float64], tolerance: float
 ) -> tuple[int | None, float | None]:
-    """Count visited cells of the tolerance's size, and their share of all between the extremes."""
+    """The number of visited cells, and their share of all cells between the extremes."""
     if len(values) == 0 or group.metric == "quaternion" or values.shape[1] > 3:
         return None, None
     if group.metric == "exact" or tolerance <= 0:

@@ -1,4 +1,4 @@
-"""The inspection as one HTML page that needs nothing else."""
+"""Writes an inspection as a single HTML page without further files."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def bars(histogram: Histogram) -> dict[str, object]:
 
 
 def verdict(group: GroupView) -> tuple[str, str]:
-    """A first answer to "can I ask for this?": a class for the colour, and a sentence."""
+    """A first answer to "can I query this?": a class for the colour, and a sentence."""
     if group.low == group.high:
-        return "bad", "never changes: nothing to ask for"
+        return "bad", "never changes: cannot be a goal"
     if group.episode_share < 0.05:
         return "bad", "hardly ever leaves its tolerance"
     if group.cells is not None and group.cells < 5 and group.metric != "exact":
         return "weak", "very few different goals"
     if group.episode_share < 0.5:
         return "weak", "moves in few episodes"
-    return "good", "moves, and has goals to ask for"
+    return "good", "moves, and has different goals"
 
 
 def share(value: float | None) -> str:

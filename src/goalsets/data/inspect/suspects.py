@@ -1,4 +1,4 @@
-"""Suspicious things: what a careful person would ask about before training on a data set."""
+"""Finds suspicious things in a data set, which people should check before training."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from goalsets.data.bounds import Bounds
 from goalsets.data.trajectories import Rows, Trajectories
 
 _LISTED = 5
-"""How many places are named before the rest is counted."""
+"""How many places are named; the rest is counted."""
 
 
 def find_suspects(
     trajectories: Trajectories, episodes: Rows, layout: StateLayout, bounds: Bounds
 ) -> tuple[str, ...]:
-    """Look into some episodes and return a sentence for each suspicious thing."""
+    """Return a sentence for each suspicious thing in some episodes."""
     actions = [trajectories.episode(int(e)).actions for e in episodes]
     states = [trajectories.episode(int(e)).observations for e in episodes]
     found = [
@@ -49,7 +49,7 @@ def _constant(states: NDArray[np.float32], layout: StateLayout) -> str:
 
 
 def _out_of_bounds(actions: NDArray[np.float32], bounds: Bounds) -> str:
-    """A policy cannot learn actions that it is not allowed to take."""
+    """Actions outside their bounds: a policy cannot take them."""
     room = 1e-6 * (bounds.high - bounds.low)
     outside = (actions < bounds.low - room) | (actions > bounds.high + room)
     outside &= np.isfinite(actions)
@@ -85,7 +85,7 @@ def _short(lengths: Rows) -> str:
 
 
 def _bad_units(states: NDArray[np.float32], layout: StateLayout) -> str:
-    """Groups that the layout calls angles or quaternions, and whose norm is not one."""
+    """Groups that are angles or quaternions by the layout, but whose norm is not 1."""
     wrong: list[str] = []
     for group in layout.groups:
         if group.metric in ("angle", "quaternion"):

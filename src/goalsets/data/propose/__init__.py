@@ -1,9 +1,9 @@
-"""Proposing a layout for data that has none.
+"""Proposes a layout for data that has none.
 
 Names come from the log: its keys and the names of its features. Every group has a tolerance, by the
-rule of `goalsets.data.tolerances`. What the data suggest beyond that (angles, quaternions, discrete
-values, objects that are alike, and what moves them) is *offered*, with the evidence, and never
-assumed: a coordinate pair on the unit circle may be anything, and only people know.
+rule of `goalsets.data.tolerances`. The data may suggest more: angles, quaternions, discrete values,
+objects that are alike, and what moves them. These are *offers*, with their evidence. They are never
+applied by themselves, because only people know what a coordinate means.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def propose_layout(
     """Propose a layout.
 
     Args:
-        fields: What makes up the observation vector, as a source's `fields()` says.
-        observations: A sample `[N, D]` of the data; values that are not finite are passed over.
+        fields: What makes up the observation vector, as a source's `fields()` returns it.
+        observations: A sample `[N, D]` of the data; values that are not finite are ignored.
         name: A name for the layout.
-        starts: The rows at which episodes begin, where every other row follows the one before it.
-            None says that rows do not follow each other: then nobody sees what moves.
+        starts: The rows at which episodes begin; every other row follows the row before it. None
+            means that rows do not follow each other. Motion is then not examined.
     """
     dim = total_size(fields)
     if observations.ndim != 2 or observations.shape[1] != dim:
@@ -59,7 +59,7 @@ def propose_layout(
     offers = list(_values(fields, layout, sample, usual))
     for group in layout.groups:
         offers += values.constant(group, sample)
-    # What turned out to be an angle or a symbol is no place.
+    # A coordinate that may be an angle or a discrete value is not a position.
     special = {i for o in offers if o.kind != "constant" for i in o.indices}
     places = [group for group in layout.groups if special.isdisjoint(group.indices)]
     moved = motion.relative(places, observations, starts)
@@ -69,7 +69,7 @@ def propose_layout(
 def _values(
     fields: Sequence[FieldSpec], layout: StateLayout, sample: Sample, usual: UsualTolerances
 ) -> Iterator[Offer]:
-    """What the coordinates of each field are, by their values."""
+    """Offers for each field by the values of its coordinates."""
     stops = np.cumsum([field.size for field in fields])
     for field, stop in zip(fields, stops.tolist(), strict=True):
         for kind, indices, evidence in values.find(sample, stop - field.size, stop):

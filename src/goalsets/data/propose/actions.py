@@ -1,13 +1,13 @@
-"""What the components of actions are by their values: switches, choices, angles, rotations.
+"""Recognises components of actions by their values: switches, choices, angles, rotations.
 
-A policy gives numbers, and between the actions that the data took where it took one or another. For
-some components that is none of the values that were meant: people are told, with what to do.
+A policy returns continuous numbers, and may average the actions of the data. For some components an
+average is not a valid value. Notes tell people about such components, and what to do.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,20 +18,25 @@ from goalsets.data.propose.values import MIN_ROWS, Sample, find
 from goalsets.data.trajectories import Trajectories
 
 _ROWS = 50_000
-"""States of the episodes that are looked at, about."""
+"""About how many states are read."""
 _JUMP = 0.9
-"""Of a full turn: an angle that passes its end jumps further than that."""
+"""An angle that wraps around jumps by more than this share of a full turn."""
 _TURNS: Mapping[str, float] = {"degrees": 360.0, "radians": 2 * math.pi}
 _MEANS: Mapping[Found, str] = {
-    "angle": "an angle as (cos, sin)? Take the angle of the pair that a policy gives, by atan2",
-    "quaternion": "a unit quaternion? Bring what a policy gives to length 1",
-    "one-hot": "a choice of one? Take the largest that a policy gives",
-    "discrete": "a choice? Round what a policy gives",
+    "angle": "an angle as (cos, sin)? Convert the policy's pair to an angle with atan2",
+    "quaternion": "a unit quaternion? Scale the policy's output to length 1",
+    "one-hot": "one-hot? Take the largest component of the policy's output",
+    "discrete": "a choice? Round the policy's output",
 }
 
 
-def recognise_actions(data: Trajectories) -> tuple[str, ...]:
-    """Say of each component, or of several together, what it may be other than a number."""
+def recognise_actions(data: Trajectories, switches: Collection[int] = ()) -> tuple[str, ...]:
+    """A note for each component, or several together, that may not be a continuous number.
+
+    Args:
+        data: The data.
+        switches: Components that were declared to be switches; they need no note.
+    """
     last = int(np.searchsorted(data.offsets, _ROWS))
     some = data.slice(0, max(1, min(last, data.num_episodes)))
     episodes = [np.asarray(episode.actions) for episode in some]
@@ -47,13 +52,14 @@ def recognise_actions(data: Trajectories) -> tuple[str, ...]:
         component: text
         for component in range(actions.shape[1])
         if component not in told
+        and component not in switches
         and (text := _alone(component, actions[:, component], [e[:, component] for e in episodes]))
     }
     return tuple(text for _, text in sorted((together | alone).items()))
 
 
 def _alone(component: int, values: NDArray[Any], episodes: Sequence[NDArray[Any]]) -> str:
-    """What a component by itself may be; empty for a number like any other."""
+    """A note on a single component; empty for a continuous number."""
     values = values[np.isfinite(values)]
     if len(values) < MIN_ROWS:
         return ""
@@ -64,8 +70,8 @@ def _alone(component: int, values: NDArray[Any], episodes: Sequence[NDArray[Any]
         low, high = different
         return (
             f"action {component} has two values, {low:.4g} and {high:.4g}: a switch? A policy "
-            f"gives numbers between them: take {low:.4g} below {(low + high) / 2:.4g} and "
-            f"{high:.4g} above."
+            f"returns numbers between them; --action-switches {component} makes policies answer "
+            f"{low:.4g} or {high:.4g}."
         )
     for kind, _, evidence in find(Sample(values[:, None]), 0, 1):
         return f"action {component}: {_MEANS[kind]} ({evidence})."
@@ -73,14 +79,14 @@ def _alone(component: int, values: NDArray[Any], episodes: Sequence[NDArray[Any]
 
 
 def _turn(component: int, values: NDArray[Any], episodes: Sequence[NDArray[Any]]) -> str:
-    """Whether a component jumps from one end of a full turn to the other, as an angle does."""
+    """A note on a component that jumps between the ends of a full turn, as an angle does."""
     steps = np.concatenate([np.diff(episode) for episode in episodes])
     for unit, turn in _TURNS.items():
         jumps = int((np.abs(steps) > _JUMP * turn).sum())
         if jumps and np.ptp(values) <= 1.01 * turn:
             return (
                 f"action {component} jumps by nearly {turn:.4g}, {jumps} times: an angle in "
-                f"{unit}? Between its ends a policy points the wrong way: log its cosine and "
-                "sine, or let it count on beyond a turn."
+                f"{unit}? An average of both ends points the wrong way: log its cosine and "
+                "sine, or the difference to the present angle."
             )
     return ""

@@ -1,7 +1,7 @@
-"""What moves what: a position that changes only while another one is near is moved by it.
+"""Finds which position moves which other one: a position that changes only while the other is near.
 
-A gripper moves a block: the block rests wherever it is, until the gripper is there. Only rows that
-follow each other show this, and only a log in which the gripper is often elsewhere.
+For example, a gripper moves a block: the block rests until the gripper is there. Only rows that
+follow each other show this, and only if the gripper is often elsewhere.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from goalsets.data.propose.values import MIN_ROWS
 MOVE_SHARE = 0.005
 """A group moves if it changes by more than this share of its range, from one row to the next."""
 JUMP_SHARE = 0.2
-"""A larger change is a jump, as of a target that is reached and drawn anew: nobody moves it."""
+"""A larger change is a jump, not a motion: for example, a target that is drawn again."""
 NEAR_SHARE = 0.9
-"""The radius of nearness holds this share of the rows in which it moves. Others are left to pushed
-things that slide on."""
+"""In this share of the rows in which it moves, the other one is within the radius. The remaining
+rows allow for objects that slide on after a push."""
 MAX_RADIUS = 1 / 3
 """The largest radius that counts as near, as a share of its range."""
 MAX_OTHERWISE = 0.5
-"""If the other one is near more often while it rests, nearness says nothing."""
+"""If the other one is near more often than this while it rests, there is no evidence."""
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -42,11 +42,11 @@ class _Track:
     places: Floats
     """`[M, n]`."""
     seen: Flags
-    """Where it has no gaps, in this row and the next one."""
+    """Whether its values are finite in this row and the next one."""
     moves: Flags
-    """Where it moves, and does not jump."""
+    """Whether it moves without a jump."""
     range: float
-    """The widest range of its coordinates in which 98 % of the values lie; 0 if it only jumps."""
+    """The widest range of its coordinates that holds 98 % of the values; 0 if it only jumps."""
 
     @property
     def activity(self) -> float:
@@ -57,7 +57,7 @@ class _Track:
 def relative(
     groups: Sequence[Group], rows: NDArray[Any], starts: Sequence[int] | None
 ) -> list[Offer]:
-    """Offer what each position is relative to, where the data show what moves it.
+    """Offer `relative_to` for each position for which the data show what moves it.
 
     Args:
         groups: Those that may be positions.
@@ -92,14 +92,14 @@ def _track(group: Group, rows: NDArray[Any], now: NDArray[np.intp]) -> _Track:
 
 
 def _best_offer(track: _Track, tracks: Sequence[_Track]) -> Offer | None:
-    """The offer of the nearest of those that may move it: a hand, rather than the wrist."""
+    """Of those that may move it, offer the nearest one: a hand rather than the wrist."""
     offers = [found for other in tracks if (found := _offer(track, other)) is not None]
     return min(offers, key=lambda found: found[0])[1] if offers else None
 
 
 def _offer(track: _Track, other: _Track) -> tuple[float, Offer] | None:
     """How near the other one is when a position moves, and the offer, if there is evidence."""
-    # What moves things also moves without them; so of two groups at most one moves the other.
+    # A mover also moves alone, so it moves more often. So at most one of two moves the other.
     if len(track.group.indices) != len(other.group.indices) or other.activity <= track.activity:
         return None
     seen = track.seen & other.seen
@@ -120,7 +120,7 @@ def _offer(track: _Track, other: _Track) -> tuple[float, Offer] | None:
 
 
 def _rounded_up(value: float) -> float:
-    """To two digits, so that it can be read out."""
+    """Round up to two digits, so that people can read it."""
     if value <= 0:
         return 0.0
     digits = 1 - math.floor(math.log10(value))

@@ -1,8 +1,8 @@
 """Objects that are alike: groups whose names differ only in a number, or in a word such as `left`.
 
-Any two names with `_pos` differ in one word, and a gripper is not like a cup. So a word counts if
-it is one of those that tell like things apart, or if the data show that one and the same group
-moves what it stands for, as a gripper moves a cup and a bowl.
+Many names differ in one word only: `gripper_pos` and `cup_pos` do, but a gripper is not like a cup.
+So a word counts only in two cases. Either it is one of the words in `TELL_APART`. Or the data show
+that the same group moves both objects, as a gripper moves a cup and a bowl.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ TELL_APART = frozenset(
         "black", "white", "grey", "gray",
     )
 )  # fmt: skip
-"""Words that tell things of one kind apart."""
+"""Words that distinguish objects of one kind."""
 SPOKEN = 6
-"""So many objects are named one by one."""
+"""Up to this many objects are named one by one."""
 
 
 class _Reading(NamedTuple):
-    """A way to read a group's name: a kind, and the object that its star stands for."""
+    """One way to read a group's name: as a kind, and the object that its star stands for."""
 
     kind: str
     thing: str
@@ -40,15 +40,15 @@ class _Reading(NamedTuple):
 
 
 def alike(layout: StateLayout, sample: Sample, moved: Sequence[Offer]) -> Iterator[Offer]:
-    """Offer kinds to groups, one offer for all that is about the same objects.
+    """Offer kinds for groups: one offer for each set of objects.
 
     Args:
         layout: The proposed layout.
-        sample: What never changes is no object that a goal can be about.
-        moved: Offers that say what moves what.
+        sample: Groups that are constant in it are not considered.
+        moved: Offers that say which group moves which.
     """
     movers = {o.group.name: o.group.relative_to for o in moved if o.group is not None}
-    # What moves others is no object among them.
+    # A group that moves others is not one of these objects.
     candidates = [
         group
         for group in layout.groups
@@ -75,7 +75,7 @@ def alike(layout: StateLayout, sample: Sample, moved: Sequence[Offer]) -> Iterat
 def _readings(group: Group, pattern: str) -> Iterator[_Reading]:
     for found in re.finditer(pattern, group.name):
         before, after = group.name[: found.start()], group.name[found.end() :]
-        # Numbers alone are the columns of a table, not the objects of a scene.
+        # A name without letters is the column of a table, not an object.
         if re.search("[A-Za-z]", before + after):
             yield _Reading(f"{before}*{after}", found[0], group)
 
@@ -83,7 +83,7 @@ def _readings(group: Group, pattern: str) -> Iterator[_Reading]:
 def _by_form(
     readings: Collection[_Reading], movers: dict[str, str]
 ) -> dict[tuple[str, int, str], list[_Reading]]:
-    """Readings of what is moved, by what they have in common: kind, size, and what moves them."""
+    """Readings of groups that are moved, by their kind, their size and what moves them."""
     forms: dict[tuple[str, int, str], list[_Reading]] = {}
     for reading in readings:
         name, size = reading.group.name, len(reading.group.indices)
@@ -93,11 +93,11 @@ def _by_form(
 
 
 def _kinds(readings: Collection[_Reading]) -> list[list[_Reading]]:
-    """The members of each kind; a group that can be read in several ways belongs to the first."""
+    """The members of each kind. A group with several readings belongs to the first kind."""
     by_form: dict[tuple[str, int], list[_Reading]] = {}
     for reading in readings:
         by_form.setdefault((reading.kind, len(reading.group.indices)), []).append(reading)
-    # Groups of one kind have one size: if there are several, the most frequent one.
+    # Groups of one kind must have one size. If there are several sizes, take the most frequent one.
     by_kind: dict[str, list[_Reading]] = {}
     for (kind, _), members in by_form.items():
         by_kind[kind] = max(by_kind.get(kind, []), members, key=len)
@@ -116,7 +116,7 @@ def _offer(family: Sequence[Sequence[_Reading]], movers: dict[str, str]) -> Offe
     things = [reading.thing for reading in family[0]]
     spoken = things if len(things) <= SPOKEN else [*things[:2], "…", things[-1]]
     kinds = ", ".join(kind[0].kind for kind in family)
-    evidence = f"their names are {kinds} with {', '.join(spoken)} for the star"
+    evidence = f"their names are {kinds}, where the star is {', '.join(spoken)}"
     by = [{movers.get(reading.group.name, "") for reading in kind} for kind in family]
     shared = [next(iter(found)) for found in by if len(found) == 1 and "" not in found]
     if shared:

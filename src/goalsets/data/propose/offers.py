@@ -1,4 +1,4 @@
-"""Offers: what could be made of a proposed layout, and how the layout's file says so."""
+"""Offers: suggested changes to a proposed layout, and their text in the layout's file."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ Found = Literal["angle", "quaternion", "one-hot", "discrete"]
 Kind = Literal[Found, "constant", "alike", "relative"]
 
 _WORDS: dict[Kind, str] = {"alike": "kind", "relative": "relative_to"}
-"""Offers that add one word to groups, and leave everything else about them as it is."""
+"""Offers that set one entry of groups and change nothing else."""
 _ASKS: dict[Kind, str] = {
     "angle": "an angle as (cos, sin)?",
     "quaternion": "a unit quaternion?",
     "one-hot": "one-hot?",
     "discrete": "discrete?",
-    "constant": "constant, so that no goal can be about it?",
+    "constant": "constant, so that it cannot be a goal?",
     "alike": "objects that are alike?",
-    "relative": "moved by {other}, and best seen from there?",
+    "relative": "moved by {other}?",
 }
 _MEANS: dict[Kind, str] = {
     "alike": """
-# Relational goal inputs then show only the object in question, and one skill is learned for all.
-# That is wrong for parts of the robot itself, such as its joints. No question depends on it.""",
+# Relational goal inputs then show only the object of the query, so all objects share one skill.
+# Do not accept this for parts of the robot, such as its joints. It changes no query's meaning.""",
     "relative": """
-# Relational goal inputs then show its place as seen from {other}. No question depends on it.""",
+# Relational goal inputs then show it relative to {other}. It changes no query's meaning.""",
 }
-"""What it leads to, where the words do not say it."""
+"""The effect of an offer, if its name does not say it."""
 _HEADER = """\
-# A layout proposed from data. It is in force as it is, tolerances included. Lines that are comments
-# are offers and not in force; each says what to put in place of which line, if that is what the
-# coordinates are. To take several offers about one group, write one line with the words of all.
+# A layout proposed from data. It is used as it is, with these tolerances. Comments are offers; they
+# are not used. Each offer says which lines to replace, and with what, if it is right. To accept
+# several offers for one group, write one line with the entries of all of them.
 """
 
 
@@ -45,7 +45,7 @@ class Offer:
 
     kind: Kind
     indices: tuple[int, ...]
-    """The coordinates it is about."""
+    """The coordinates that it changes."""
     evidence: str
     """What was seen in the data."""
     groups: tuple[Group, ...] = ()
@@ -68,7 +68,7 @@ class Offer:
         return dataclasses.replace(layout, groups=groups)
 
     def _wanted(self, layout: StateLayout) -> list[Group]:
-        """Its groups, where other offers may have changed or removed them since."""
+        """Its groups as they are in the layout, where other offers may have changed them."""
         if self.kind not in _WORDS:
             return list(self.groups)
         word = _WORDS[self.kind]
@@ -79,7 +79,7 @@ class Offer:
         ]
 
     def question(self) -> str:
-        """The offer as comments of a file, but for what to put in place of what."""
+        """The question and the evidence, as comments of a layout file."""
         other = self.group.relative_to if self.group is not None else ""
         asked = f"{_ASKS[self.kind].format(other=other)} {self.evidence}."
         meant = _MEANS.get(self.kind, "").format(other=other)
@@ -88,7 +88,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Proposal:
-    """A layout whose groups are all compared by distance, and what could be made of it."""
+    """A layout whose groups are all compared by distance, and offers to change it."""
 
     layout: StateLayout
     offers: tuple[Offer, ...]
@@ -96,20 +96,20 @@ class Proposal:
     """Where the tolerance of each group comes from, by name."""
 
     def adopt(self, *offers: Offer) -> StateLayout:
-        """Return the layout with some offers accepted, in whatever order they come.
+        """Return the layout with some offers accepted; their order does not matter.
 
         Raises:
-            LayoutError: Two of them exclude each other, such as a position relative to another
-                one, and leaving out one coordinate of it.
+            LayoutError: Two offers contradict each other: for example, one makes a position
+                relative to another one, and the other removes one of its coordinates.
         """
         layout = self.layout
-        # What a group is comes before the words that are added to it.
+        # Offers that change what a group is come before those that set one entry of it.
         for offer in sorted(offers, key=lambda offer: offer.kind in _WORDS):
             layout = offer.apply(layout)
         return layout
 
     def yaml_lines(self, offer: Offer) -> tuple[list[str], list[str]]:
-        """How to adopt an offer in the file: the groups whose lines go, and the lines that come."""
+        """How to adopt an offer in the file: the groups of old lines, and the new lines."""
         before, after = (
             layout_to_dict(layout)["groups"] for layout in (self.layout, self.adopt(offer))
         )
@@ -118,13 +118,13 @@ class Proposal:
         return gone, [_yaml_line(name, after[name]) for name in new]
 
     def to_yaml(self) -> str:
-        """A layout file; the offers stand in it as comments."""
+        """The text of a layout file, with the offers as comments."""
         import yaml
 
         head = yaml.safe_dump({"name": self.layout.name, "dim": self.layout.dim}, sort_keys=False)
         lines = [_HEADER + head.rstrip("\n")]
         if self.layout.aliases:
-            # First, so that offers at the end of the file stand among the groups.
+            # Aliases come first, so that the offers at the end of the file follow the groups.
             lines.append("aliases:")
             lines += [f"  {yaml.safe_dump({n: t}).strip()}" for n, t in self.layout.aliases.items()]
         lines.append("groups:")
@@ -135,15 +135,14 @@ class Proposal:
             gone, new = self.yaml_lines(offer)
             lines += [
                 f"\n{offer.question()}",
-                f"# {'Put this in place of' if new else 'Delete'} {', '.join(gone)}"
-                + (":" if new else "."),
+                f"# {'Replace' if new else 'Delete'} {', '.join(gone)}" + (" by:" if new else "."),
                 *(f"  # {line}" for line in new),
             ]
         return "\n".join(lines) + "\n"
 
 
 def _yaml_line(name: str, plain: dict[str, Any]) -> str:
-    """A group as one line of a layout file; neighbours as a span, so that it stays readable."""
+    """A group as one line of a layout file; neighbouring coordinates are written as a span."""
     import yaml
 
     indices = plain["indices"]
@@ -152,12 +151,12 @@ def _yaml_line(name: str, plain: dict[str, Any]) -> str:
         plain = {**plain, "indices": f"{first}:{last + 1}"}
     plain = {**plain, **_in_degrees(Group(name, indices, plain["metric"]), plain)}
     entry = yaml.safe_dump(plain, sort_keys=False, default_flow_style=True, width=float("inf"))
-    # YAML takes some words for other things than text, so it writes the key itself.
+    # YAML must write the key itself: it reads some words, such as `on`, as other things than text.
     return yaml.safe_dump({name: 0}).replace(": 0", f": {entry}").strip()
 
 
 def _in_degrees(group: Group, plain: dict[str, Any]) -> dict[str, str]:
-    """The tolerance of an angle or a rotation as people say it, where that says the same."""
+    """The tolerance of an angle or a rotation in degrees, if that is exactly the same value."""
     if group.natural_unit != "rad" or not plain.get("tolerance"):
         return {}
     degrees = math.degrees(group.in_natural_unit(plain["tolerance"]))

@@ -1,4 +1,4 @@
-"""What coordinates are by their values: angles, quaternions, symbols, constants."""
+"""Recognises coordinates by their values: angles, quaternions, discrete values, constants."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from goalsets.core import Group
 from goalsets.data.propose.offers import Found, Offer
 
 MIN_ROWS = 20
-"""Fewer finite rows are no evidence."""
+"""Fewer finite rows than this are not enough evidence."""
 UNIT_SHARE = 0.999
 """Share of the finite rows that must lie on the unit circle or sphere."""
 UNIT_ERROR = 1e-3
@@ -24,10 +24,10 @@ Finding = tuple[Found, range, str]
 
 
 class Sample:
-    """A sample of states, and what is true of each coordinate."""
+    """A sample of states, and the properties of each coordinate."""
 
     def __init__(self, observations: NDArray[Any]) -> None:
-        """Look at every coordinate by itself."""
+        """Measure every coordinate by itself."""
         self.rows = observations
         columns = [column[np.isfinite(column)] for column in observations.T]
         self.columns = columns
@@ -42,25 +42,25 @@ class Sample:
         return len(np.unique(column)) <= MAX_VALUES
 
     def finite(self, window: range) -> NDArray[Any]:
-        """The rows of some coordinates that have no gaps."""
+        """The rows in which some coordinates are all finite."""
         rows = self.rows[:, window.start : window.stop]
         return rows[np.isfinite(rows).all(axis=1)]
 
     def unit_share(self, window: range) -> float:
-        """The share of rows of norm 1 among those without gaps; 0 if they are too few."""
+        """The share of the finite rows that have norm 1; 0 if there are too few finite rows."""
         rows = self.finite(window).astype(np.float64)
         if len(rows) < MIN_ROWS:
             return 0.0
         return float((np.abs(np.linalg.norm(rows, axis=1) - 1.0) <= UNIT_ERROR).mean())
 
     def is_unit(self, window: range) -> bool:
-        """Whether some coordinates have norm 1, and more than one of them moves."""
+        """Whether some coordinates have norm 1 and more than one of them changes."""
         moving = sum(not (self.constant[i] or self.discrete[i]) for i in window)
         return moving >= 2 and self.unit_share(window) >= UNIT_SHARE
 
 
 def find(sample: Sample, start: int, stop: int) -> Iterator[Finding]:
-    """Look at the coordinates of one field from the left; what is found does not overlap."""
+    """Search the coordinates of one field from the left; findings do not overlap."""
     at = start
     while at < stop:
         found = _unit(sample, at, start, stop) or _discrete(sample, at, stop)
@@ -75,8 +75,8 @@ def _unit(sample: Sample, at: int, start: int, stop: int) -> Finding | None:
         window = range(at, at + size)
         if window.stop > stop or not sample.is_unit(window):
             continue
-        # A pair or a direction beside coordinates that stay 0 has norm 1 too; but a field of
-        # exactly four coordinates is a quaternion, even if it turns about one axis only.
+        # A pair or a direction has norm 1 too, also together with coordinates that stay 0. But a
+        # field of exactly four coordinates is a quaternion, even if it turns about one axis only.
         parts = (range(first, first + n) for n in (2, 3) for first in range(at, at + size - n + 1))
         if size == 2 or size == stop - start or not any(map(sample.is_unit, parts)):
             share, rows = 100 * sample.unit_share(window), len(sample.finite(window))
@@ -99,7 +99,7 @@ def _discrete(sample: Sample, at: int, stop: int) -> Finding | None:
 
 
 def constant(group: Group, sample: Sample) -> Iterator[Offer]:
-    """Offer to leave out what never changes."""
+    """Offer to leave out coordinates that never change."""
     indices = tuple(index for index in group.indices if sample.constant[index])
     if indices:
         values = ", ".join(f"{sample.columns[index][0]:.4g}" for index in indices)

@@ -1,4 +1,4 @@
-"""Dataset sources by name. Their libraries are imported only when a source is used."""
+"""Sources of data by name. A source imports its libraries only when it is used."""
 
 from goalsets.core.extras import MissingExtraError
 from goalsets.core.registry import import_modules

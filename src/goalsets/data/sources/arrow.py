@@ -16,7 +16,7 @@ from goalsets.data.sources.base import SourceError, require
 Column = Any
 
 
-# What pyarrow raises for damage: its errors are of these kinds.
+# pyarrow raises one of these for damage.
 DAMAGE = (OSError, ValueError, LookupError, TypeError, NotImplementedError, MemoryError)
 
 
@@ -35,7 +35,7 @@ def read_batches(
         path: The file.
         widths: The columns, and how many numbers each has in a row.
         rows: How many rows a batch has at most.
-        gaps: Whether numbers may be missing; they are NaN then.
+        gaps: Whether numbers may be missing; missing numbers become NaN.
     """
     try:
         with open_parquet(path) as file:
@@ -59,7 +59,7 @@ def to_numpy(column: Column, width: int, where: str, *, gaps: bool = False) -> N
     """A column of lists as `[rows, width]`, a column of numbers as `[rows]`."""
     lists = hasattr(column, "flatten")
     if column.null_count and (lists or not gaps):
-        raise SourceError(f"{where} lacks a value in {column.null_count} rows.")
+        raise SourceError(f"{where} has no value in {column.null_count} rows.")
     if not lists:
         return column.to_numpy(zero_copy_only=False)
     lengths = require("pyarrow.compute", "parquet").list_value_length(column).to_numpy()

@@ -1,7 +1,7 @@
-"""Bags: messages on topics, as ROS 2 records them and as MCAP files hold them.
+"""Bags: messages on topics, in the bags of ROS 2 and in MCAP files.
 
-ROS bags are read with rosbags. MCAP files of other programs are read with mcap; their messages are
-JSON, or those of ROS 2.
+ROS bags are read with rosbags. MCAP files of other programs are read with mcap. Their messages must
+be JSON or messages of ROS 2.
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ _FILES = (".mcap", ".db3", ".bag")
 
 @dataclass(frozen=True)
 class Bag:
-    """A bag that is open."""
+    """An open bag."""
 
     topics: Mapping[str, str]
     """For each topic the type of its messages."""
     read: Callable[[Collection[str]], Messages]
-    """Gives the messages of some topics as they were logged, each with the time in nanoseconds."""
+    """Returns the messages of some topics in the order of the log, each with its time in
+    nanoseconds."""
 
 
 def find_bags(paths: Collection[Path]) -> list[Path]:
-    """All bags: files, directories that ROS 2 wrote, and those in other directories."""
+    """All bags: files, directories that ROS 2 wrote, and the bags inside other directories."""
     if not paths:
         raise SourceError("name one or more bags, or a directory of them.")
     found: list[Path] = []
@@ -57,11 +58,11 @@ def find_bags(paths: Collection[Path]) -> list[Path]:
 
 @contextmanager
 def open_bag(path: Path, distro: str) -> Iterator[Bag]:
-    """Open a bag; what its libraries raise, here or while reading, names the file.
+    """Open a bag. Errors of its libraries, at opening or at reading, are raised with its name.
 
     Args:
         path: A file, or a directory that ROS 2 wrote.
-        distro: The distribution of ROS 2 whose messages a bag holds that does not define them.
+        distro: The distribution of ROS 2 that defines the messages, if the bag does not.
     """
     _check_files(path)
     highlevel = require("rosbags.highlevel", "ros")
@@ -81,7 +82,7 @@ def open_bag(path: Path, distro: str) -> Iterator[Bag]:
 
 
 def _check_files(path: Path) -> None:
-    """Refuse pipes and devices, and a description that is not one, before a library opens them."""
+    """Refuse pipes, devices and a wrong metadata.yaml before a library opens them."""
     if not path.is_dir():
         check_regular(path, kind=SourceError)
         return
@@ -108,7 +109,9 @@ def _open_mcap(path: Path, file: Any) -> Bag:  # noqa: ANN401 - a binary file
     reader = require("mcap.reader", "ros").make_reader(file)
     summary = reader.get_summary()
     if summary is None:
-        raise SourceError(f"{path} has no summary: 'mcap recover' of the MCAP tools writes one.")
+        raise SourceError(
+            f"{path} has no summary: write one with 'mcap recover', which is one of the MCAP tools."
+        )
     types = {
         channel.topic: summary.schemas[channel.schema_id].name if channel.schema_id else "no schema"
         for channel in summary.channels.values()
@@ -130,7 +133,7 @@ def _open_mcap(path: Path, file: Any) -> Bag:  # noqa: ANN401 - a binary file
 
 
 def _decoder(path: Path, schema: Any, channel: Any) -> Callable[[bytes], Message]:  # noqa: ANN401
-    """How to read the messages of a channel of an MCAP file."""
+    """The function that decodes the messages of a channel of an MCAP file."""
     if channel.message_encoding == "json":
         return functools.partial(parse_json, place=f"{path}: a message on {channel.topic!r}")
     if channel.message_encoding == "cdr" and schema is not None and schema.encoding == "ros2msg":
@@ -140,7 +143,7 @@ def _decoder(path: Path, schema: Any, channel: Any) -> Callable[[bytes], Message
         return lambda data: store.deserialize_cdr(data, schema.name)
     raise SourceError(
         f"{path}: the messages on {channel.topic!r} are encoded as {channel.message_encoding!r}; "
-        "expected those of ROS 2, or JSON."
+        "expected messages of ROS 2, or JSON."
     )
 
 

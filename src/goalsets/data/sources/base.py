@@ -1,9 +1,9 @@
-"""What every dataset source offers, and what they have in common.
+"""The protocol of sources of data, and helpers that they share.
 
-A source is a frozen dataclass: its fields are its settings. Add one as a file of this package, or
-of a plugin: such a class, registered under its name with `@SOURCES.register("name")`. The command
-line and the contract tests pick it up. Libraries that not everybody has are imported when they are
-needed, with `require`.
+A source is a frozen dataclass; its fields are its settings. To add one, write such a class in a
+file of this package or of a plugin, and register it with `@SOURCES.register("name")`. The command
+line and the contract tests then find it. Optional libraries are imported with `require` when they
+are needed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from goalsets.data.flatten import FieldSpec
 from goalsets.data.store import Split
 
 DROPPED_ACTION = "no state follows the last action in this log: that action was dropped"
-LEFT_OUT = "observation {!r} was left out: it is no vector of numbers"
+LEFT_OUT = "observation {!r} was left out: it is not a vector of numbers"
 SINGLE_STATE = "an episode of a single state has no transition and was left out"
 
 
@@ -33,23 +33,23 @@ class SourceError(GoalsetsError):
 
 
 class Notices:
-    """What a source left out or changed, each thing said once however often it happened.
+    """What a source left out or changed. Each notice is given once, with the number of episodes.
 
     Iterating gives sentences for people. Reading a log twice adds nothing new.
     """
 
     def __init__(self) -> None:
-        """Start with nothing to say."""
+        """Start without notices."""
         self._places: dict[str, set[str]] = {}
 
     def add(self, text: str, place: str = "") -> None:
-        """Note that something happened, at a place such as an episode."""
+        """Add a notice, with a place such as an episode."""
         places = self._places.setdefault(text, set())
         if place:
             places.add(place)
 
     def join(self, other: Notices) -> None:
-        """Take over what another source has noted."""
+        """Add the notices of another source."""
         for text, places in other._places.items():
             self._places.setdefault(text, set()).update(places)
 
@@ -67,10 +67,13 @@ class Notices:
 class Source(Protocol):
     """A log of episodes in some format, read one episode at a time.
 
-    A source may also have, and need not: `known_layout()`, the layout of its states where it knows
-    that; `rate`, a setting, or `known_rate()`, the steps a second; `known_action_space()`, the
-    smallest and the largest action, `[A]` each, infinite where there is no limit; and `store_name`,
-    what a store of it is called. See the functions of these names.
+    These members are optional; see the functions of the same names:
+
+    * `known_layout()`: the layout of its states;
+    * `rate`, a setting, or `known_rate()`: the steps a second;
+    * `known_action_space()`: the smallest and the largest action, `[A]` each, infinite where there
+      is no limit;
+    * `store_name`: the default name of its store.
     """
 
     @property
@@ -91,12 +94,12 @@ class Source(Protocol):
         """Read the episodes of a split, one at a time.
 
         Raises:
-            SourceError: The log is damaged or contradicts itself; nothing is passed over silently.
+            SourceError: The log is damaged or contradicts itself. Nothing is left out silently.
         """
         ...
 
     def describe(self) -> str:
-        """Say in a line what is being read."""
+        """Say in one line what is being read."""
         ...
 
 
@@ -104,26 +107,26 @@ SOURCES: Registry[Callable[..., Source]] = Registry("dataset source")
 
 
 def known_layout(source: Source) -> StateLayout | None:
-    """The layout of a source's states, where the source knows it; otherwise one is proposed."""
+    """The layout of a source's states; None if the source does not know it."""
     ask = getattr(source, "known_layout", None)
     return None if ask is None else ask()
 
 
 def known_rate(source: Source) -> float | None:
-    """Steps a second: as the source was told by a setting `rate`, or as its log says."""
+    """Steps a second: the setting `rate` of the source, or the rate of its log."""
     told: float | None = getattr(source, "rate", None)
     ask = getattr(source, "known_rate", None)
     return ask() if told is None and ask is not None else told
 
 
 def known_action_space(source: Source) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
-    """The ends of the space of actions, where the source knows it; None where nobody does."""
+    """The ends of the action space; None if the source does not know it."""
     ask = getattr(source, "known_action_space", None)
     return None if ask is None else ask()
 
 
 def default_store_name(source: Source) -> str:
-    """What a store of a source is called: as it says, or by its first setting, without suffix."""
+    """The default name of a source's store: its `store_name`, or its first setting as a stem."""
     name = getattr(source, "store_name", None)
     if name is None and dataclasses.is_dataclass(source):
         first = next((field.name for field in dataclasses.fields(source) if field.init), None)
@@ -134,7 +137,7 @@ def default_store_name(source: Source) -> str:
 
 
 def check_split(split: str, has_validation: bool, where: object) -> None:
-    """Refuse a split that does not exist."""
+    """Raise an error for a split that does not exist."""
     if split not in ("train", "validation"):
         raise SourceError(f"unknown split {split!r}: {suggest(split, ('train', 'validation'))}")
     if split == "validation" and not has_validation:
@@ -155,7 +158,7 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 
 def as_matrix(values: NDArray[Any], where: str) -> NDArray[np.float32]:
-    """Values `[T, n]`, or `[T]` for one number a step, as `float32[T, n]`; no needless copy."""
+    """Values `[T, n]`, or `[T]` for one number a step, as `float32[T, n]`; copied if necessary."""
     if values.dtype.kind not in "biuf" or values.ndim not in (1, 2):
         raise SourceError(
             f"{where}: expected numbers of shape [steps, n], got shape {list(values.shape)} "
@@ -174,15 +177,15 @@ def make_episode(
     *,
     filler: bool = False,
 ) -> Episode | None:
-    """Build an episode from what a log holds; None if it has no transition.
+    """Build an episode from the arrays of a log; None if it has no transition.
 
     Args:
         where: The file and the episode, for messages.
-        observations: `[T + 1, D]`, or `[T, D]` where the log lacks the last state.
-        actions: `[T, A]`; the last one is dropped where the log lacks the last state.
+        observations: `[T + 1, D]`, or `[T, D]` if the log lacks the last state.
+        actions: `[T, A]`; the last one is dropped if the log lacks the last state.
         extras: A value for each observation.
-        notices: Takes note of what is dropped.
-        filler: Whether the last action is known to mean nothing, so that dropping it is no loss.
+        notices: Receives a notice about what is dropped.
+        filler: Whether the last action only fills its row, so that dropping it needs no notice.
     """
     states = len(observations)
     if len(actions) not in (states, states - 1):
@@ -192,7 +195,7 @@ def make_episode(
         )
     for name, values in extras.items():
         if values.dtype.kind not in "biuf":
-            raise SourceError(f"{where}: {name!r} holds no numbers but {values.dtype}.")
+            raise SourceError(f"{where}: {name!r} must hold numbers, got {values.dtype}.")
         if len(values) != states:
             raise SourceError(
                 f"{where}: {name!r} needs a value for each of the {states} states, "

@@ -1,4 +1,4 @@
-"""Columns of a table by their names: which are the state, the action, the time and the episode."""
+"""Finds out by their names which columns of a table hold state, action, time and episode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ACTION = re.compile(r"actions?([._/\[].*)?")
 _EPISODE = re.compile(r"(episode|trajectory|traj)([._]?(index|idx|id|number))?")
 _TIME = re.compile(r"_*(time|timestamp|stamp|t)(_(?P<unit>s|sec|ms|us|ns))?")
 _UNITS = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-# What many programs write beside states and actions, and what would be wrong as a part of a state.
+# Columns that many programs write in addition. They must not become a part of the state.
 _BESIDE = re.compile(
     r"|index|unnamed: 0|(frame|step|row|task)([._]?(index|idx|id|number))?"
     r"|(next\.)?(rewards?|done|dones|success|terminals?|terminated|truncated|timeouts?)"
@@ -35,7 +35,7 @@ class Vector:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a user says of the columns; what is empty is found by the names."""
+    """The columns that the user names. An empty entry is filled by the names of the columns."""
 
     observations: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Roles:
 
     @property
     def seconds(self) -> float:
-        """The unit of the time column, as its name says it."""
+        """The unit of the time column in seconds, by the end of its name."""
         found = _TIME.fullmatch((self.time or "").lower())
         return _UNITS[(found and found["unit"]) or "s"]
 
@@ -80,14 +80,15 @@ class Roles:
 
 
 def choose_roles(widths: Mapping[str, int | None], wanted: Wanted) -> Roles:
-    """Decide what each column is for, by what a user says or by its name.
+    """Decide the role of each column, by the user's choice or by its name.
 
     Args:
-        widths: For each column how many numbers a row of it holds; None where it holds none.
-        wanted: What the user says.
+        widths: For each column how many numbers a row holds; None if it does not hold numbers.
+        wanted: The user's choice.
 
     Raises:
-        SourceError: A column is not there or holds no numbers, or no state or action is left.
+        SourceError: A column does not exist or does not hold numbers, or there is no column for
+            the state or the action.
     """
     names = list(widths)
     episode = _one(names, wanted.episode, _EPISODE)
@@ -111,7 +112,7 @@ def choose_roles(widths: Mapping[str, int | None], wanted: Wanted) -> Roles:
 
 
 def join_vectors(names: Iterable[str]) -> tuple[Vector, ...]:
-    """Join neighbours such as `eef.x`, `eef.y`, `eef.z` to one vector, `eef`."""
+    """Join neighbouring columns such as `eef.x`, `eef.y`, `eef.z` to one vector, `eef`."""
     runs: list[list[str]] = []
     for name in names:
         if runs and _follows(runs[-1][-1], name, len(runs[-1])):
@@ -127,7 +128,7 @@ def _follows(before: str, name: str, length: int) -> bool:
         return False
     tails = [found["tail"] or found["index"] for found in (one, two)]
     if tails[0] in _AFTER:
-        # From x on, or from w on: a second x begins another vector.
+        # A vector begins with x or w and has up to four columns: a second x begins another vector.
         return _AFTER[tails[0]] == tails[1] and length < 4
     return tails[0].isdigit() and tails[1].isdigit() and int(tails[1]) == int(tails[0]) + 1
 
@@ -144,10 +145,10 @@ def _one(names: Sequence[str], wanted: str, rule: re.Pattern[str]) -> str | None
 
 
 def _all(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    """The columns that are meant, in the order of the patterns; a star stands for anything."""
+    """The columns that match the patterns, in the order of the patterns; a star is any text."""
     found: list[str] = []
     for pattern in patterns:
-        # Brackets are part of names: shell patterns would take them for something else.
+        # Not fnmatch: names may contain brackets, which have a meaning in shell patterns.
         rule = re.compile(re.escape(pattern).replace(r"\*", ".*"))
         matching = [pattern] if pattern in names else [n for n in names if rule.fullmatch(n)]
         if not matching:
@@ -157,12 +158,12 @@ def _all(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
 
 
 def _reason(name: str, width: int | None) -> str:
-    """Why a column is no part of the state; empty if it is one."""
+    """Why a column is not a part of the state; empty if it is."""
     if _BESIDE.fullmatch(name.lower()):
-        return "by its name it is no part of the state"
+        return "its name says that it is not a part of the state"
     if any(rule.fullmatch(name.lower()) for rule in (_EPISODE, _TIME)):
-        return "another column says that"
-    return "it holds no numbers" if width is None else ""
+        return "another column already gives the episode or the time"
+    return "it does not hold numbers" if width is None else ""
 
 
 def _check(roles: Roles, widths: Mapping[str, int | None]) -> None:
@@ -179,11 +180,16 @@ def _check(roles: Roles, widths: Mapping[str, int | None]) -> None:
         )
     for name in roles.numbers:
         if widths[name] is None:
-            raise SourceError(f"column {name!r} holds no numbers: it cannot be state or action.")
+            raise SourceError(
+                f"column {name!r} does not hold numbers: it cannot be a state, an action or an "
+                "extra."
+            )
     states = [column for vector in roles.observations for column in vector.columns]
     for one, two in itertools.combinations(
         (("state", states), ("action", roles.actions), ("time", (roles.time,))), 2
     ):
         both = sorted({*one[1]} & {*two[1]} - {None}, key=str)
         if both:
-            raise SourceError(f"column {both[0]!r} cannot be {one[0]} and {two[0]}.")
+            raise SourceError(
+                f"column {both[0]!r} cannot be both {one[0]} and {two[0]}: name it once."
+            )

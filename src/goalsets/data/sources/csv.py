@@ -1,4 +1,4 @@
-"""The `csv` source: text files whose first line names the columns, read with Python alone."""
+"""The `csv` source: text files whose first line names the columns."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from goalsets.data.sources.base import SOURCES, SourceError
 from goalsets.data.sources.tables import Columns, Tables
 
 _ROWS = 50_000
-"""Rows in memory as text at a time."""
+"""Rows that are in memory as text at the same time."""
 
 
 @SOURCES.register("csv")
 @dataclass(frozen=True)
 class Csv(Tables):
-    """Episodes in CSV files, one file each or with a column that tells them apart."""
+    """Episodes in CSV files: one file for each, or a column that numbers them."""
 
     delimiter: str = ","
-    """What stands between two columns."""
+    """The character between two columns."""
 
     kind: ClassVar[str] = "CSV"
     suffix: ClassVar[str] = ".csv"
@@ -37,10 +37,10 @@ class Csv(Tables):
 
 
 class CsvFile:
-    """A CSV file, of which the first two lines have been read."""
+    """A CSV file whose first two lines have been read."""
 
     def __init__(self, path: Path, delimiter: str) -> None:
-        """Read the names of the columns, and see which of them hold numbers."""
+        """Read the names of the columns, and find out which of them hold numbers."""
         self.path = path
         self.delimiter = delimiter
         if len(delimiter) != 1:
@@ -50,7 +50,7 @@ class CsvFile:
         self._check_names()
         _, first = next(lines, (0, []))
         self.widths: Mapping[str, int | None] = {
-            # Whether a column that begins empty holds numbers, the rows below will show.
+            # An empty cell counts as a number; the rows below show whether that is right.
             name: 1 if not cell.strip() or _is_number(cell) else None
             for name, cell in itertools.zip_longest(
                 self.names, first[: len(self.names)], fillvalue=""
@@ -78,7 +78,7 @@ class CsvFile:
             }
 
     def _labels(self, name: str, cells: Sequence[str], lines: Sequence[int]) -> NDArray[Any]:
-        """Numbers where a column holds them, such as times, and text elsewhere."""
+        """The values of a column: numbers, such as times, if it holds numbers; otherwise text."""
         if self.widths[name] is None:
             return np.array([cell.strip() for cell in cells])
         values = self._numbers(name, cells, lines)
@@ -102,7 +102,7 @@ class CsvFile:
     def _lines(self) -> Iterator[tuple[int, list[str]]]:
         """The cells of each line that is not empty, with its number."""
         try:
-            # Spreadsheets put a mark of the encoding in front.
+            # Spreadsheets write a byte order mark at the beginning: utf-8-sig removes it.
             with io.TextIOWrapper(
                 open_file(self.path, kind=SourceError), "utf-8-sig", newline=""
             ) as file:

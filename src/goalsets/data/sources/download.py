@@ -1,7 +1,7 @@
-"""Downloading a file: resumable, retried, checked, and never half there.
+"""Downloads a file: it retries, resumes, and checks the result.
 
-Bytes go to `<name>.part`, which takes its final name only once it has been checked. A download that
-was cut continues where it stopped, in this run or the next.
+Bytes go to `<name>.part`, which gets its final name only after it has been checked. An interrupted
+download continues where it stopped, also in a later process.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ class DownloadError(GoalsetsError):
 
 
 class _TryAgainError(Exception):
-    """Something failed that may work in a moment."""
+    """Something failed that may succeed later."""
 
 
 @dataclass(frozen=True)
 class Downloader:
-    """How to download."""
+    """Settings of a download, and the download itself."""
 
     attempts: int = 5
     """How often to try before giving up."""
     timeout: float = 30.0
-    """Seconds without a byte after which a connection counts as lost."""
+    """After this many seconds without a byte, the connection counts as lost."""
     backoff: float = 1.0
     """Seconds to wait after the first failure; doubled after each further one."""
     progress: bool = True
@@ -52,11 +52,11 @@ class Downloader:
         Args:
             url: An http or https address.
             target: Where to put the file; its directory is created.
-            check: Raises a `GoalsetsError` when the file is not what it should be.
+            check: Raises a `GoalsetsError` if the file is wrong.
 
         Raises:
-            DownloadError: It did not work; what has arrived stays for the next time, unless it
-                did not pass the check.
+            DownloadError: The download failed. The part that has arrived is kept for the next
+                attempt, unless it failed the check.
         """
         if not url.startswith(("http://", "https://")):
             raise DownloadError(f"{url}: expected an address that starts with http:// or https://.")
@@ -75,7 +75,7 @@ class Downloader:
     def _until_checked(
         self, url: str, part: Path, check: Callable[[Path], None], bar: Progress
     ) -> None:
-        """Download and check; a file put together from several pieces gets a second chance."""
+        """Download and check. A file that was resumed and fails the check is downloaded again."""
         pieces = int(part.is_file())
         while True:
             pieces += self._until_complete(url, part, bar)
@@ -84,11 +84,11 @@ class Downloader:
             except GoalsetsError as error:
                 part.unlink()
                 if pieces == 1:
-                    raise DownloadError(f"{url}: what arrived is not whole: {error}") from None
+                    raise DownloadError(f"{url}: the downloaded file is wrong: {error}") from None
                 pieces = 0
 
     def _until_complete(self, url: str, part: Path, bar: Progress) -> int:
-        """Download until the length is right, and return how many attempts that took."""
+        """Download until the length is right; return the number of attempts."""
         failure = "no attempt was made"
         for attempt in range(self.attempts):
             if attempt:
@@ -101,7 +101,7 @@ class Downloader:
         raise DownloadError(f"{url}: {failure} ({self.attempts} attempts).")
 
     def _continue(self, url: str, part: Path, bar: Progress) -> None:
-        """Ask for what is missing, append it, and check the length."""
+        """Request the missing bytes, append them, and check the length."""
         have = part.stat().st_size if part.is_file() else 0
         request = urllib.request.Request(url, headers={"User-Agent": "goalsets"})
         if have:
@@ -133,7 +133,7 @@ class Downloader:
 def _copy(response: http.client.HTTPResponse, file: IO[bytes], start: int, bar: Progress) -> None:
     length = response.getheader("Content-Length")
     total = None if length is None else start + int(length)
-    # Attempts share one line of the display.
+    # All attempts share one progress bar.
     task = bar.task_ids[0] if bar.task_ids else bar.add_task("")
     bar.update(task, description=Path(file.name).stem, total=total, completed=start)
     size = start
@@ -146,7 +146,7 @@ def _copy(response: http.client.HTTPResponse, file: IO[bytes], start: int, bar: 
 
 
 def _chunks(response: http.client.HTTPResponse) -> Iterator[bytes]:
-    """Read the answer. What fails here is the network, not the disk that the bytes go to."""
+    """Read the response. An error here is one of the network, not of the disk."""
     while True:
         try:
             chunk = response.read(_CHUNK)
@@ -158,10 +158,10 @@ def _chunks(response: http.client.HTTPResponse) -> Iterator[bytes]:
 
 
 def _settle_range(error: urllib.error.HTTPError, part: Path, have: int) -> None:
-    """There is nothing after what we have: it is complete, or it belongs to another file."""
+    """The server has no further bytes: the part is complete, or it belongs to another file."""
     if error.headers.get("Content-Range", "").rpartition("/")[2] != str(have):
         part.unlink()
-        raise _TryAgainError(f"the {have} bytes that were there are not of this file")
+        raise _TryAgainError(f"the {have} bytes from an earlier download are of another file")
 
 
 def _content_range(response: http.client.HTTPResponse) -> str:

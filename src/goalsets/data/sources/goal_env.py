@@ -1,8 +1,8 @@
-"""Observations of goal environments, in which Gymnasium puts goals beside the state.
+"""Observations of Gymnasium's goal environments, which contain goals beside the state.
 
 Such an observation is a dictionary with `observation`, `achieved_goal` and `desired_goal`. The
-desired goal is what an episode was asked for: as a part of the state it would tell a policy the
-answer. The achieved goal is often a part of `observation` again.
+desired goal is the goal of the episode, not a part of the state: in the state, it would tell a
+policy the answer. The achieved goal is often a copy of a part of `observation`.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from goalsets.data.flatten import FieldSpec, flatten
 from goalsets.data.sources.base import Notices
 
 ACHIEVED, DESIRED = "achieved_goal", "desired_goal"
-_ASKED_FOR = "{} was left out: it is what an episode was asked for, and no part of the state"
-_TWICE = "{} was not put in twice: it is {} of the state"
-_KEPT = "{} is part of the state: the rest of the observation does not hold it"
+_ASKED_FOR = "{} was left out: it is the goal of the episode, not a part of the state"
+_TWICE = "{} was left out: it is a copy of {} of the state"
+_KEPT = "{} is a part of the state: the rest of the observation does not contain it"
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What of an observation makes up the state."""
+    """The parts of an observation that make up the state."""
 
     fields: tuple[FieldSpec, ...]
-    """What to take, in the order of the flat vector."""
+    """The fields of the state, in the order of the flat vector."""
     copies: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
-    """Achieved goals that are not taken, each with the coordinates of the state that it is."""
+    """Achieved goals that are left out, each with the coordinates of the state that equal it."""
 
     def named(self) -> tuple[FieldSpec, ...]:
-        """The fields, cut so that an achieved goal inside of one of them keeps its name."""
+        """The fields, divided so that an achieved goal inside one of them keeps its name."""
         spans = {
             (places[0], places[-1] + 1): key
             for key, places in self.copies.items()
@@ -52,14 +52,14 @@ class Parts:
         return tuple(found)
 
     def flatten(self, tree: object) -> NDArray[np.float32]:
-        """The states of an episode; an error if an achieved goal is no copy in it."""
+        """The states of an episode. It is an error if an achieved goal is not a copy there."""
         states = flatten(tree, self.fields)
         for key, places in self.copies.items():
             goals = flatten(tree, [FieldSpec(key, len(places))])
             if not _equal(goals, states[:, list(places)]):
                 raise GoalsetsError(
-                    f"{key!r} is {_spell(places)} of the state in the first episodes, but not in "
-                    "this one. Name the keys that make up the state in 'observations'."
+                    f"{key!r} equals {_spell(places)} of the state in the first episodes, but not "
+                    "in this one. Name the keys that make up the state in 'observations'."
                 )
         return states
 
@@ -71,12 +71,12 @@ def has_goals(keys: Iterable[str]) -> bool:
 
 
 def part_goals(fields: Sequence[FieldSpec], episodes: Sequence[object], notices: Notices) -> Parts:
-    """Take the goals out of the state that are no part of it, and say so.
+    """Leave goals out of the state, with a notice for each.
 
     Args:
         fields: All vectors of the observation.
-        episodes: The observations of some episodes, to see what is there twice.
-        notices: Takes note of what is left out.
+        episodes: The observations of some episodes, which show whether a goal is a copy.
+        notices: Receives a notice about each goal.
     """
     rest = [part for part in fields if not _is(part, DESIRED, ACHIEVED)]
     for part in fields:
@@ -93,13 +93,13 @@ def part_goals(fields: Sequence[FieldSpec], episodes: Sequence[object], notices:
             else:
                 copies[part.name] = places
                 notices.add(_TWICE.format(repr(part.name), _spell(places)))
-    # What is kept comes last, so that the coordinates of the copies stay where they were found.
+    # Achieved goals that are kept come last, so that they do not shift the other coordinates.
     kept = [part for part in fields if _is(part, ACHIEVED) and part.name not in copies]
     return Parts((*rest, *kept), copies)
 
 
 def find_copy(goals: NDArray[Any], states: NDArray[Any]) -> tuple[int, ...] | None:
-    """The coordinates of the states that goals `[N, n]` are, neighbours if possible."""
+    """The coordinates of the states that equal goals `[N, n]`; neighbours if possible."""
     size = goals.shape[1]
     for start in range(states.shape[1] - size + 1):
         if _equal(goals, states[:, start : start + size]):
@@ -112,11 +112,11 @@ def find_copy(goals: NDArray[Any], states: NDArray[Any]) -> tuple[int, ...] | No
 
 
 def _cut(part: FieldSpec, start: int, inside: Mapping[tuple[int, int], str]) -> Iterable[FieldSpec]:
-    """A field that begins at a coordinate, in pieces around the spans in it."""
+    """Divide a field that begins at coordinate `start` at the spans inside it."""
     at, stop = start, start + part.size
     for (first, end), key in sorted(inside.items()):
         if first < at:
-            continue  # two goals that overlap: the first one has the name
+            continue  # two goals overlap: the first one keeps its name
         if first > at:
             yield FieldSpec(part.name, first - at)
         yield FieldSpec(key, end - first)
@@ -130,7 +130,7 @@ def _is(part: FieldSpec, *tops: str) -> bool:
 
 
 def _equal(left: NDArray[Any], right: NDArray[Any]) -> bool:
-    # Logs may hold one of them with fewer digits.
+    # A log may store one of the two with fewer digits.
     return bool(np.allclose(left, right, rtol=1e-5, atol=1e-6, equal_nan=True))
 
 

@@ -1,6 +1,6 @@
-"""The `hdf5` source: robomimic's files, and flat files as D4RL has them.
+"""The `hdf5` source: files of robomimic, and flat files like those of D4RL.
 
-The two are told apart by the group `data`, which robomimic's files have:
+Only robomimic's files have a group `data`:
 
 * robomimic: `data/demo_0/obs/<key>` and `data/demo_0/actions`, perhaps `next_obs`, and the lists of
   episodes `mask/train` and `mask/valid`;
@@ -43,32 +43,33 @@ from goalsets.data.sources.rows import RowLog, name_fields
 @SOURCES.register("hdf5")
 @dataclass(frozen=True)
 class Hdf5:
-    """Episodes in an HDF5 file, one group each (robomimic) or in rows (D4RL)."""
+    """Episodes in an HDF5 file: one group for each (robomimic), or rows (D4RL)."""
 
     path: Path
     """The file."""
     observations: tuple[str, ...] = ()
-    """Keys of the observations, in the order of the flat vector. Empty takes every vector under
-    `obs`, sorted; of a flat file `observations`."""
+    """Keys of the observations, in the order of the flat vector. By default every vector under
+    `obs`, sorted; in a flat file, `observations`."""
     actions: str = "actions"
     """Key of the actions."""
     extras: tuple[str, ...] = ()
     """Keys of further values to keep for each observation, such as `states` or `infos/qpos`."""
     ends: tuple[str, ...] = ("terminals", "timeouts")
-    """Flat files: keys that mark the last row of an episode; those found are joined by "or"."""
+    """Flat files: keys that mark the last row of an episode; any of them is enough."""
     use_next: bool = True
-    """Take the state after the last action from `next_obs` or `next_<key>`, where the file has it.
-    Extras have no value for that state, so it is left out when extras are asked for."""
+    """Take the state after the last action from `next_obs` or `next_<key>`, if the file has it.
+    Extras have no value for that state, so with `extras` it is left out."""
     train_mask: str = "train"
-    """Robomimic: the list under `mask` of the episodes to train on; without it all others are."""
+    """Robomimic: the list under `mask` of the episodes to train on. Without such a list, all
+    episodes that are not for validation."""
     validation_mask: str = "valid"
     """Robomimic: the list under `mask` of the episodes to validate on."""
     rate: float | None = None
-    """Steps a second; None takes robomimic's `control_freq`, where the file has it."""
+    """Steps a second; by default robomimic's `control_freq`, if the file has it."""
     notices: Notices = field(default_factory=Notices, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Take text for a path, as people type it."""
+        """Accept the path as text too."""
         object.__setattr__(self, "path", Path(self.path))
 
     @property
@@ -78,7 +79,7 @@ class Hdf5:
             return f"mask/{self.validation_mask}" in file
 
     def fields(self) -> tuple[FieldSpec, ...]:
-        """One field for each observation key; the lone vector of a flat file has no name."""
+        """One field for each observation key; the single vector of a flat file has no name."""
         with self._open() as file:
             if "data" in file:
                 return self._fields(self._demo(file, self._demos(file)[0]))
@@ -93,12 +94,12 @@ class Hdf5:
         return f"flat HDF5 file {self.path}"
 
     def known_rate(self) -> float | None:
-        """The control frequency of the environment that robomimic recorded, if it says it."""
+        """The control frequency of the environment, if robomimic recorded it."""
         with self._open() as file:
             text = file["data"].attrs.get("env_args", "{}") if "data" in file else "{}"
         try:
             found = parse_json(str(text), "env_args")["env_kwargs"]["control_freq"]
-        except (GoalsetsError, KeyError, TypeError):  # other programs write other things there
+        except (GoalsetsError, KeyError, TypeError):  # other programs write something else there
             return None
         usable = isinstance(found, int | float) and 0 < found < 1e9
         return float(found) if usable else None
@@ -118,7 +119,7 @@ class Hdf5:
 
     @contextmanager
     def _open(self) -> Iterator[Node]:
-        """Open the file; h5py's errors, from here or from reading, name the file."""
+        """Open the file. Errors of h5py, at opening or at reading, are raised with its name."""
         require("h5py", "hdf5")
         if not self.path.exists():
             raise SourceError(f"there is no file {self.path}.")
@@ -138,7 +139,7 @@ class Hdf5:
         return as_group(file["data"][name], f"{self.path}: 'data/{name}'", SourceError)
 
     def _split(self, file: Node, split: Split) -> list[str]:
-        """The episodes of a split. Without a list for training, all that are not for validation."""
+        """The episodes of a split: see `train_mask` and `validation_mask`."""
         demos = self._demos(file)
         wanted = self.train_mask if split == "train" else self.validation_mask
         if f"mask/{wanted}" in file:
@@ -150,7 +151,7 @@ class Hdf5:
         for name in sorted(chosen, key=natural):
             if name not in demos:
                 raise SourceError(
-                    f"{self.path}: mask/{wanted} lists {name!r}, which is no episode: "
+                    f"{self.path}: mask/{wanted} lists {name!r}, but there is no such episode: "
                     f"{suggest(name, demos[:100])}"
                 )
         return sorted(chosen, key=natural)
@@ -228,7 +229,7 @@ class Hdf5:
         return group[key]
 
     def _array(self, group: Node, key: str) -> Node:
-        """A data set, which is not read yet."""
+        """A data set of the file; its values are not read yet."""
         node = self._member(group, key)
         return as_dataset(node, f"{self.path}: {group.name.rstrip('/')}/{key}", SourceError)
 
@@ -246,7 +247,7 @@ class Hdf5:
         if shape is None or len(shape) > 1:
             raise SourceError(
                 f"{self.path}: {key!r} has shape {list(self._array(file, key).shape)}: expected "
-                "[rows, coordinates]; an image is no state."
+                "[rows, coordinates]; images cannot be part of a state."
             )
         return shape[0] if shape else 1
 
@@ -257,8 +258,8 @@ class Hdf5:
         ends = [key for key in self.ends if key in file]
         if not ends:
             raise SourceError(
-                f"{self.path}: neither a group 'data' (robomimic) nor one of "
-                f"{', '.join(map(repr, self.ends))} (flat) is there; it has "
+                f"{self.path}: expected a group 'data' (robomimic) or one of "
+                f"{', '.join(map(repr, self.ends))} (flat file); the file has "
                 f"{', '.join(map(repr, file))}."
             )
         has_next = self.use_next and all(f"next_{key}" in file for key in keys)

@@ -1,9 +1,9 @@
-"""The `lerobot` source: a LeRobotDataset of format v3.0, read with pyarrow alone.
+"""The `lerobot` source: a LeRobotDataset of format v3.0, read with pyarrow.
 
-Frames of all episodes lie one after another in `data/chunk-000/file-000.parquet` and its
-successors; an episode may begin in one file and end in the next. `meta/info.json` describes the
-columns, `meta/episodes` the length of each episode. A frame holds an observation and the action
-taken on it, so the state after the last action is not recorded, and that action is dropped.
+Frames of all episodes follow one another in `data/chunk-000/file-000.parquet` and the next files.
+An episode may begin in one file and end in the next. `meta/info.json` describes the columns;
+`meta/episodes` gives the length of each episode. A frame holds an observation and the action taken
+on it. So the state after the last action is not recorded, and the last action is dropped.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class LeRobot:
     dataset: str
     """The directory of the data set; with `download`, a repository such as `lerobot/pusht`."""
     observations: tuple[str, ...] = ()
-    """Features of the observation, in the order of the flat vector; empty takes every vector whose
+    """Features of the observation, in the order of the flat vector. By default every vector whose
     name starts with `observation`, sorted."""
     actions: str = "action"
     """The feature that holds the actions."""
     extras: tuple[str, ...] = ()
     """Further features to keep for each observation, such as `timestamp` or `task_index`."""
     download: bool = False
-    """Get the data set from the hub, without its videos."""
+    """Download the data set from the hub, without its videos."""
     revision: str | None = None
     """With `download`: a branch, tag or commit."""
     notices: Notices = field(default_factory=Notices, init=False, repr=False, compare=False)
@@ -64,7 +64,7 @@ class LeRobot:
         return self._meta().split("validation") is not None
 
     def fields(self) -> tuple[FieldSpec, ...]:
-        """One field for each feature, without the prefix `observation.`; named coordinates."""
+        """One field for each feature, without the prefix `observation.`, with coordinate names."""
         meta = self._meta()
         return tuple(
             replace(
@@ -102,7 +102,7 @@ class LeRobot:
                     "meta/episodes does not list."
                 )
             if index in seen:
-                raise SourceError(f"{where}: its frames do not lie together.")
+                raise SourceError(f"{where}: its frames are not next to each other.")
             seen.add(index)
             if index not in missing:
                 continue
@@ -129,8 +129,8 @@ class LeRobot:
             directory = self._snapshot()
         elif not directory.is_dir():
             raise SourceError(
-                f"there is no directory {directory}. To get the repository {self.dataset!r} from "
-                "the Hugging Face hub, set 'download'."
+                f"there is no directory {directory}. To download the repository {self.dataset!r} "
+                "from the Hugging Face hub, set 'download'."
             )
         return read_meta(directory)
 
@@ -145,7 +145,7 @@ class LeRobot:
             )
         except Exception as error:  # whatever the hub's client and its HTTP library raise
             raise SourceError(
-                f"cannot get the LeRobot data set {self.dataset!r} from the hub: {error}"
+                f"cannot download the LeRobot data set {self.dataset!r} from the hub: {error}"
             ) from None
         return Path(found)
 
@@ -196,5 +196,5 @@ def _feature_shape(feature: Mapping[str, Any]) -> Shape | None:
     """The shape of a feature of numbers; None for images, videos and text."""
     try:
         return vector_shape(tuple(feature["shape"]), str(feature["dtype"]))
-    except TypeError:  # "image", "video" and the like are no types of NumPy
+    except (TypeError, ValueError):  # "image", "video" and others are not types of NumPy
         return None

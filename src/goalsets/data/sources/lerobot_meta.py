@@ -1,4 +1,4 @@
-"""What the `meta` directory of a LeRobotDataset v3.0 says, checked against the files there are."""
+"""Reads the `meta` directory of a LeRobotDataset v3.0, and checks it against the data files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from goalsets.data.sources.base import SourceError, Split, natural, require
 
 _VALIDATION = ("validation", "valid", "val")
 _COLUMNS = ("episode_index", "length", "data/chunk_index", "data/file_index")
-# LeRobot's own converter; the module's place is that of its releases since 0.4.
+# LeRobot's own converter, which its releases since 0.4 have in this module.
 _CONVERT = "python -m lerobot.scripts.convert_dataset_v21_to_v30 --repo-id=<repository>"
 
 
@@ -34,12 +34,12 @@ class Meta:
     splits: Mapping[str, range]
     """Episode indices by the name of a split."""
     fps: float | None
-    """Frames a second; None where the description does not say it."""
+    """Frames a second; None if the description does not give it."""
 
     def split(self, split: Split) -> list[int] | None:
-        """The episodes of a split, or None if there are none for validation.
+        """The episodes of a split; None if there is no validation split.
 
-        Training has all episodes that are not for validation if no split says so.
+        Without a training split, all episodes that are not for validation are for training.
         """
         validation = next((self.splits[n] for n in _VALIDATION if n in self.splits), None)
         if split == "validation":
@@ -62,15 +62,15 @@ def read_meta(root: Path) -> Meta:
         files = sorted(root.glob(pattern), key=lambda p: natural(str(p)))
     except (ValueError, NotImplementedError, RecursionError, OSError) as error:
         raise SourceError(
-            f"{root}/meta/info.json: 'data_path' is no pattern of files: {error}"
+            f"{root}/meta/info.json: 'data_path' is not a pattern of files: {error}"
         ) from None
     for index, (chunk, number) in places.items():
         try:
             path = root / template.format(chunk_index=chunk, file_index=number)
         except (ValueError, LookupError, AttributeError) as error:
             raise SourceError(
-                f"{root}/meta/info.json: 'data_path' must name the place of a file by chunk_index "
-                f"and file_index, got {template!r} ({error})."
+                f"{root}/meta/info.json: 'data_path' must be a path with chunk_index and "
+                f"file_index, got {template!r} ({error})."
             ) from None
         if path not in files:
             raise SourceError(f"{path} is missing: episode {index} begins there.")
@@ -80,9 +80,9 @@ def read_meta(root: Path) -> Meta:
 
 
 def coordinate_names(names: object, size: int) -> tuple[str, ...]:
-    """The names of a feature's coordinates; empty where it has none, or not one for each.
+    """The names of a feature's coordinates; empty unless there is one for each.
 
-    LeRobot has known `["x", "y"]`, `{"motors": ["x", "y"]}`, `{"x": 0, "y": 1}` and null.
+    LeRobot has used `["x", "y"]`, `{"motors": ["x", "y"]}`, `{"x": 0, "y": 1}` and null.
     """
     if isinstance(names, Mapping):
         entries: Mapping[str, Any] = names
@@ -99,7 +99,7 @@ def coordinate_names(names: object, size: int) -> tuple[str, ...]:
 def _read_info(root: Path) -> Mapping[str, Any]:
     path = root / "meta" / "info.json"
     if not path.exists():
-        raise SourceError(f"{root} is no LeRobot data set: there is no {path}.")
+        raise SourceError(f"{root} is not a LeRobot data set: there is no {path}.")
     info = door.read_json(path, kind=SourceError)
     if not isinstance(info, dict):
         raise SourceError(f"{path}: expected a mapping, got {type(info).__name__}.")
@@ -112,8 +112,8 @@ def _read_info(root: Path) -> Mapping[str, Any]:
         )
     if int(found.group(1)) > 3:
         raise SourceError(
-            f"{root} has the LeRobot format {version}, which is newer than v3.0, the newest that "
-            "this version of goalsets reads."
+            f"{root} has the LeRobot format {version}; this version of goalsets reads up to v3.0. "
+            "Try a newer goalsets."
         )
     features = info.get("features")
     if not isinstance(features, dict):
@@ -165,7 +165,7 @@ def _read_episodes(root: Path) -> tuple[dict[int, int], dict[int, tuple[int, int
 def _check_totals(
     root: Path, info: Mapping[str, Any], lengths: Mapping[int, int], files: Sequence[Path]
 ) -> None:
-    """Compare what is there with what is said to be there, before anything is read."""
+    """Compare the numbers of episodes and frames with the description, before reading frames."""
     if info.get("total_episodes", len(lengths)) != len(lengths):
         raise SourceError(
             f"{root}: meta/episodes lists {len(lengths)} episodes; expected "
@@ -180,7 +180,7 @@ def _check_totals(
             raise
         except DAMAGE as error:
             raise SourceError(
-                f"{path} is no Parquet file, or only a part of one: {error}"
+                f"{path} is not a Parquet file, or only a part of one: {error}"
             ) from None
     if rows != sum(lengths.values()):
         raise SourceError(

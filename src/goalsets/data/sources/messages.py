@@ -16,9 +16,9 @@ from goalsets.data.sources.bags import Message
 from goalsets.data.sources.base import SourceError
 
 _ABOUT = ("header", "stamp", "layout")
-"""What tells about a message and is none of its values."""
+"""Fields that describe a message and are not values of it."""
 _NAMES = ("name", "joint_names")
-"""Where messages name the entries of the arrays beside."""
+"""Fields that name the entries of the other arrays of a message."""
 _PART = re.compile(r"(?P<path>[^\[]*)(\[(?P<part>[^\]]+)\])?")
 
 
@@ -27,7 +27,7 @@ class Choice:
     """Some numbers of the messages on a topic."""
 
     text: str
-    """As people write it."""
+    """The text that the user wrote."""
     topic: str
     path: tuple[str, ...]
     """The fields that lead to them; empty for the whole message."""
@@ -36,8 +36,8 @@ class Choice:
 
     @classmethod
     def parse(cls, text: str, topics: Sequence[str]) -> Choice:
-        """Read what people write, given the topics that there are."""
-        # Of topics, the longest: that of another may be its beginning.
+        """Read the user's text, given the topics of a bag."""
+        # Try long topics first: one topic may be the beginning of another.
         for topic in sorted(topics, key=len, reverse=True):
             rest = text[len(topic) :]
             found = _PART.fullmatch(rest)
@@ -58,11 +58,11 @@ class Leaf:
     rotation: bool = False
     """Whether it is a quaternion."""
     names: tuple[str, ...] = ()
-    """A name for each entry, where the message has them."""
+    """A name for each entry, if the message has names."""
 
 
 def find_leaves(message: Message, choice: Choice) -> list[Leaf]:
-    """The vectors of a message that are meant; none where it has not the entries that are named."""
+    """The chosen vectors of a message; none if the message lacks the entries that are named."""
     node, parent = message, None
     for name in choice.path:
         fields = _fields(node)
@@ -97,7 +97,7 @@ def _fields(node: object) -> Mapping[str, Any] | None:
         return node
     if dataclasses.is_dataclass(node):
         names = (field.name for field in dataclasses.fields(node))
-        # Beside the fields of a message, rosbags keeps its type.
+        # rosbags also stores the type of the message in a field.
         return {name: getattr(node, name) for name in names if not name.startswith("__")}
     return None
 
@@ -119,7 +119,7 @@ def _walk(node: object, parent: Mapping[str, Any] | None, name: str) -> Iterator
 
 
 def _take(leaf: Leaf, choice: Choice) -> Leaf | None:
-    """Some entries of an array; None where a message has none of the names."""
+    """Some entries of an array; None if the message has none of the names."""
     places: list[int] = []
     for part in choice.part:
         span = re.fullmatch(r"(\d*):(\d*)|\d+", part)

@@ -1,8 +1,8 @@
 """The `minari` source: a Minari data set by its id or its directory.
 
 Minari stores the state after the last action, so nothing is dropped. Dictionary and tuple
-observations are joined into one vector in a declared order. Of a goal environment, such as
-PointMaze or Fetch, the goals beside the state are told apart from it.
+observations are joined into one vector in a declared order. Observations of goal environments, such
+as PointMaze or Fetch, also contain goals; these are separated from the state.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from goalsets.data.sources.goal_env import Parts, has_goals, part_goals
 from goalsets.data.sources.spaces import space_ends, space_shapes
 
 _LOOKED_AT = 10
-"""Episodes that show whether an achieved goal is in the observation again."""
+"""How many episodes are read to find out whether an achieved goal is a copy."""
 # A MinariDataset: Minari is an extra, so its types cannot be named here.
 Dataset = Any
 
@@ -47,15 +47,15 @@ class Minari:
     dataset: str
     """An id such as `D4RL/door/human-v2`, or the directory of a data set."""
     observations: tuple[str, ...] = ()
-    """Dotted keys of the observations, in the order of the flat vector; empty takes every vector,
-    sorted. Of a goal environment, empty leaves out the desired goal, and the achieved goal where
-    the rest of the observation holds it."""
+    """Dotted keys of the observations, in the order of the flat vector. By default every vector,
+    sorted, without the desired goal of a goal environment. Its achieved goal is left out if the
+    rest of the observation contains it."""
     extras: tuple[str, ...] = ()
     """Dotted keys of `infos` to keep for each observation."""
     download: bool = False
     """Let Minari download the data set if it is not on this machine."""
     rate: float | None = None
-    """Steps a second; Minari does not say it."""
+    """Steps a second; Minari does not store it."""
     notices: Notices = field(default_factory=Notices, init=False, repr=False, compare=False)
     given: Dataset | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -63,14 +63,14 @@ class Minari:
     def from_dataset(
         cls, data: Dataset, observations: Sequence[str] = (), extras: Sequence[str] = ()
     ) -> Minari:
-        """A `minari.MinariDataset` that is at hand, such as one with some episodes filtered out."""
+        """A source for a `minari.MinariDataset` object, for example one with filtered episodes."""
         if not (hasattr(data, "total_episodes") and hasattr(data, "observation_space")):
             raise SourceError(
-                f"expected a minari.MinariDataset, got {type(data).__name__}. A data set on disk "
-                "is named by its id or directory: Minari(name)."
+                f"expected a minari.MinariDataset, got {type(data).__name__}. For a data set on "
+                "disk, give its id or directory: Minari(name)."
             )
         source = cls(str(data.id), tuple(observations), tuple(extras))
-        object.__setattr__(source, "given", data)  # no setting: nobody can type it
+        object.__setattr__(source, "given", data)  # not a setting of the command line
         return source
 
     @property
@@ -79,7 +79,7 @@ class Minari:
         return False
 
     def fields(self) -> tuple[FieldSpec, ...]:
-        """One field for each observation key; a Box alone has no name."""
+        """One field for each observation key; a single Box has no name."""
         return self._parts(self._load()).named()
 
     def describe(self) -> str:
@@ -88,7 +88,7 @@ class Minari:
         return f"Minari data set {self.dataset} with {data.total_episodes} episodes"
 
     def known_action_space(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """The ends of the space that the data set declares for its actions."""
+        """The ends of the data set's action space."""
         data = self._load()
         return space_ends(data.action_space, self._action_fields(data))
 
@@ -122,7 +122,7 @@ class Minari:
         directory = Path(self.dataset).expanduser()
         try:
             if directory.is_dir():
-                # The metadata lie in `data`; either directory is what people will name.
+                # The metadata are in `data`; the user may name either directory.
                 inner = directory / "data"
                 directory = inner if inner.is_dir() else directory
                 _check_files(directory)
@@ -145,7 +145,7 @@ class Minari:
             ) from None
 
     def _recorded(self, data: Dataset) -> Iterator[Any]:
-        """Minari's episodes; what fails while reading names the data set and the episode."""
+        """Minari's episodes; errors while reading name the data set and the episode."""
         for index in range(data.total_episodes):
             try:
                 recorded = data[index]
@@ -176,7 +176,7 @@ class Minari:
             raise SourceError(f"Minari data set {self.dataset!r}: {error}") from None
 
     def _action_fields(self, data: Dataset) -> tuple[FieldSpec, ...]:
-        """Actions are wanted whole: leaving a part of them out would change what was done."""
+        """The parts of actions. A part that is not numbers is an error."""
         try:
             fields, left_out = choose_fields(space_shapes(data.action_space))
         except GoalsetsError as error:
@@ -184,7 +184,7 @@ class Minari:
         if left_out:
             raise SourceError(
                 f"Minari data set {self.dataset!r}: actions {', '.join(map(repr, left_out))} are "
-                "no vectors of numbers."
+                "not vectors of numbers."
             )
         if data.action_space.dtype is not None and data.action_space.dtype.kind in "iu":
             self.notices.add("actions are discrete: they were read as plain numbers")
@@ -201,7 +201,7 @@ class Minari:
 
 
 def _check_files(directory: Path) -> None:
-    """Refuse pipes and devices, and a description that is not one, before Minari opens them."""
+    """Refuse pipes, devices and a damaged metadata.json before Minari opens them."""
     for inside in sorted(directory.iterdir()):
         if not inside.is_dir():
             check_regular(inside, kind=SourceError)

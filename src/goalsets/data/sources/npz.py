@@ -1,10 +1,10 @@
 """The `npz` source: arrays in one NumPy archive.
 
-Two shapes are told apart by the number of axes:
+The number of axes decides between two forms:
 
-* rows, `[N, D]`: one row a step, episodes one after another, their last rows marked. OGBench and
-  D4RL archives are of this kind;
-* stacked, `[E, T, D]`: one episode an entry, with `lengths` where episodes are padded.
+* rows, `[N, D]`: one row a step, episodes one after another, with a mark in their last rows, as in
+  the archives of OGBench and D4RL;
+* stacked, `[E, T, D]`: one entry for each episode, with `lengths` if episodes are padded.
 
 The arrays of a split are in memory while it is read; episodes are views into them.
 """
@@ -42,27 +42,27 @@ class Npz:
     path: Path
     """The archive."""
     validation: Path | None = None
-    """An archive with validation episodes; None takes `<name>-val.npz` beside the first, if any."""
+    """An archive with validation episodes; by default `<name>-val.npz` beside the first, if any."""
     observations: tuple[str, ...] = ("observations",)
     """Keys of the observations, in the order of the flat vector."""
     actions: str = "actions"
     """Key of the actions."""
     ends: tuple[str, ...] = ("terminals", "timeouts")
-    """Keys that mark the last row of an episode; those that the archive has are joined by "or"."""
+    """Keys that mark the last row of an episode; any of them is enough."""
     lengths: str = "lengths"
-    """Stacked archives: key of the number of actions of each episode, if they are padded."""
+    """Stacked archives: key of the number of actions in each episode, if episodes are padded."""
     extras: tuple[str, ...] = ()
     """Keys of further values to keep for each observation, such as `qpos`."""
     use_next: bool = True
-    """Take the state after the last action from `next_<key>`, where the archive has it."""
+    """Take the state after the last action from `next_<key>`, if the archive has it."""
     filler: bool = False
-    """The last action of an episode is there only to fill its row, as in OGBench."""
+    """Whether the last action of an episode only fills its row, as in OGBench."""
     rate: float | None = None
-    """Steps a second; the archive does not say it."""
+    """Steps a second; the archive does not contain it."""
     notices: Notices = field(default_factory=Notices, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Take text for a path, as people type it."""
+        """Accept paths as text too."""
         object.__setattr__(self, "path", Path(self.path))
         if self.validation is not None:
             object.__setattr__(self, "validation", Path(self.validation))
@@ -104,7 +104,7 @@ class Npz:
         return any(len(archive.shape(key)) == 3 for key in self.observations)
 
     def _widths(self, archive: Archive) -> dict[str, int]:
-        """For each observation key its number of coordinates; scalars need no axis for them."""
+        """For each observation key its number of coordinates; scalars may lack the last axis."""
         axes = 2 if self._is_stacked(archive) else 1
         widths: dict[str, int] = {}
         for key in self.observations:
@@ -112,7 +112,8 @@ class Npz:
             if len(shape) not in (axes, axes + 1):
                 raise SourceError(
                     f"{archive.path}: {key!r} has shape {list(shape)}: expected vectors, as "
-                    "[rows, coordinates] or [episodes, steps, coordinates]; an image is no state."
+                    "[rows, coordinates] or [episodes, steps, coordinates]; images cannot be part "
+                    "of a state."
                 )
             widths[key] = shape[axes] if len(shape) > axes else 1
         return widths
@@ -162,7 +163,7 @@ class Npz:
     def _note_unread(self, archive: Archive, used: tuple[str, ...]) -> None:
         unread = [key for key in archive.keys if key not in used]
         if unread:
-            self.notices.add(f"not read: {', '.join(unread)} (name what to keep in 'extras')")
+            self.notices.add(f"not read: {', '.join(unread)} (to keep values, name 'extras')")
 
     def _stacked(self, archive: Archive) -> Iterator[Episode]:
         keys = (*self.observations, self.actions, *self.extras)
@@ -195,7 +196,9 @@ class Npz:
             where = f"{file}, episode {number}"
             length = steps if lengths is None else int(lengths[number])
             if not 0 <= length <= steps:
-                raise SourceError(f"{where}: {self.lengths!r} says {length}, of {steps} steps.")
+                raise SourceError(
+                    f"{where}: {self.lengths!r} must be from 0 to {steps}, got {length}."
+                )
             # Observations have as many steps as actions, or one more: padding is at the end.
             parts = {
                 k: array[number][: length + array.shape[1] - steps] for k, array in arrays.items()

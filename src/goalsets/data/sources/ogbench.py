@@ -1,7 +1,7 @@
 """The `ogbench` source: OGBench's data sets by name, from disk, its host or its mirror.
 
-Each data set is two NumPy archives, `<name>.npz` and `<name>-val.npz`, with one row a state. The
-action in the last row of an episode only fills the row.
+Each data set is two NumPy archives, `<name>.npz` and `<name>-val.npz`, with one row for each state.
+The action in the last row of an episode only fills the row.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from goalsets.data.sources.base import SOURCES, Notices, SourceError, Split, che
 from goalsets.data.sources.download import Downloader, DownloadError
 from goalsets.data.sources.npz import Npz
 
-# As in ogbench.utils, which takes long to import and does not install on every Python.
+# These equal the constants of ogbench.utils, which imports slowly and does not install on every
+# version of Python.
 DATASET_URL = "https://rail.eecs.berkeley.edu/datasets/ogbench"
 OGBENCH_DIR = Path("~/.ogbench/data")
 MIRROR_REPOSITORY = "zhouzypaul/ogbench_datasets"
@@ -31,7 +32,7 @@ EXTRAS = ("qpos", "qvel", "button_states")
 
 
 def mirror_url() -> str:
-    """The mirror's base address; HF_ENDPOINT names another hub, as for all its tools."""
+    """The mirror's base address. HF_ENDPOINT selects another hub, as for all tools of the hub."""
     hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
     return f"{hub}/datasets/{MIRROR_REPOSITORY}/resolve/main"
 
@@ -44,13 +45,13 @@ class OGBench:
     name: str
     """The data set."""
     directory: Path | None = None
-    """Where its files are or will be put; None for goalsets' own data directory."""
+    """The directory of its files; by default goalsets' own data directory."""
     offline: bool = False
     """Never download."""
     extras: tuple[str, ...] = EXTRAS
-    """Further values to keep for each state, where the data set has them."""
+    """Further values to keep for each state, if the data set has them."""
     base_urls: tuple[str, ...] = ()
-    """Where to download from, tried in order; empty for OGBench's host, then its mirror."""
+    """Addresses to download from, tried in order; by default OGBench's host, then its mirror."""
     downloader: Downloader = field(default_factory=Downloader)
     """How to download."""
     notices: Notices = field(default_factory=Notices, init=False, repr=False, compare=False)
@@ -59,7 +60,7 @@ class OGBench:
         """Check the name, which becomes part of paths and addresses."""
         if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", self.name):
             raise SourceError(
-                f"{self.name!r} is no name of an OGBench data set: expected one such as "
+                f"{self.name!r} cannot be the name of an OGBench data set: expected a name such as "
                 "cube-single-play-v0."
             )
         if self.name.startswith(("visual-", "powderworld-")):
@@ -67,21 +68,21 @@ class OGBench:
 
     @property
     def has_validation(self) -> bool:
-        """OGBench always has validation episodes; offline they must be here already."""
+        """Whether there are validation episodes: always online; offline, if their file exists."""
         return not self.offline or self._find("validation") is not None
 
     def fields(self) -> tuple[FieldSpec, ...]:
-        """One vector without names; `goalsets.envs.tasks` knows what its coordinates are."""
+        """One vector without names; the layout of the task names its coordinates."""
         return self._archive("train").fields()
 
     def known_layout(self) -> StateLayout | None:
-        """That of the task of this name, if there is one."""
+        """The layout of the task of this name, if there is one."""
         from goalsets.envs.tasks import TASKS
 
         return TASKS[self.name].layout if self.name in TASKS else None
 
     def known_action_space(self) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
-        """That of the task of this name, if there is one."""
+        """The action space of the task of this name, if there is one."""
         from goalsets.envs.tasks import TASKS
 
         if self.name not in TASKS:
@@ -95,21 +96,22 @@ class OGBench:
         return f"OGBench data set {self.name} ({found or 'to be downloaded'})"
 
     def episodes(self, split: Split = "train") -> Iterator[Episode]:
-        """Read the episodes of a split; downloads them first if they are not here."""
+        """Read the episodes of a split; download them first if they are not on this machine."""
         check_split(split, self.has_validation, f"OGBench data set {self.name!r}")
         source = self._archive(split)
         yield from source.episodes(split)
         self.notices.join(source.notices)
 
     def get(self, split: Split = "train") -> Path:
-        """Return the file of a split; downloads it first if it is not here."""
+        """Return the file of a split; download it first if it is not on this machine."""
         found = self._find(split)
         if found is not None:
             return found
         if self.offline:
             raise SourceError(
-                f"{self._file(split)} is not in {self._directory}, and offline nothing is "
-                f"downloaded. Go online, or collect the data on this machine: {self._command}"
+                f"{self._file(split)} is not in {self._directory}, and 'offline' forbids the "
+                "download. Allow it, or collect the data on this machine: "
+                f"{self._command}"
             )
         return self._download(split)
 
@@ -138,7 +140,7 @@ class OGBench:
         return f"{self.name}.npz" if split == "train" else f"{self.name}-val.npz"
 
     def _find(self, split: Split) -> Path | None:
-        """Look in our directory, then where OGBench itself puts its downloads."""
+        """Look in our directory, then in the directory of OGBench's own downloads."""
         for directory in (self._directory, OGBENCH_DIR.expanduser()):
             path = directory / self._file(split)
             if path.is_file():
@@ -169,11 +171,11 @@ class OGBench:
     def _suggestion(self) -> str:
         from goalsets.envs.tasks import TASKS
 
-        return f"Nobody has a data set of that name: {TASKS.suggest(self.name)}"
+        return f"No server has a data set of that name: {TASKS.suggest(self.name)}"
 
 
 def check_file(path: Path) -> None:
-    """Check that a file is a whole OGBench archive: its checksums, its keys, its lengths."""
+    """Check that a file is a complete OGBench archive: its checksums, its keys, its lengths."""
     with Archive(path, SourceError) as archive:
         archive.check()
         rows = archive.shape("observations")[0]

@@ -1,4 +1,4 @@
-"""The `parquet` source: Parquet files with columns of numbers or of lists of them."""
+"""The `parquet` source: Parquet files with columns of numbers or of lists of numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROWS = 8192
 @SOURCES.register("parquet")
 @dataclass(frozen=True)
 class Parquet(Tables):
-    """Episodes in Parquet files, one file each or with a column that tells them apart."""
+    """Episodes in Parquet files: one file for each, or a column that numbers them."""
 
     kind: ClassVar[str] = "Parquet"
     suffix: ClassVar[str] = ".parquet"
@@ -28,20 +28,20 @@ class Parquet(Tables):
 
 
 class ParquetTable:
-    """A Parquet file, of which the schema and the first row have been read."""
+    """A Parquet file whose schema and first row have been read."""
 
     def __init__(self, path: Path) -> None:
-        """Read the names of the columns, and see which of them hold numbers."""
+        """Read the names of the columns, and find out which of them hold numbers."""
         self.path = path
         try:
             with open_parquet(path) as file:
                 schema = file.schema_arrow
                 first = next(file.iter_batches(batch_size=1), None)
-        except GoalsetsError:  # what to install, or what is no file
+        except GoalsetsError:
             raise
         except DAMAGE as error:
             raise SourceError(
-                f"{path} is no Parquet file, or only a part of one: {error}"
+                f"{path} is not a Parquet file, or only a part of one: {error}"
             ) from None
         self.widths: Mapping[str, int | None] = {
             name: _width(schema.field(name).type, first, name) for name in schema.names
@@ -54,7 +54,7 @@ class ParquetTable:
 
 
 def _width(kind: Any, first: Any, name: str) -> int | None:  # noqa: ANN401 - of pyarrow
-    """How many numbers a row has: as many as the first one, in a column of lists."""
+    """How many numbers a row has; in a column of lists, as many as in the first row."""
     types = require("pyarrow.types", "parquet")
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
         row = None if first is None or not _is_number(kind.value_type) else first[name][0].as_py()

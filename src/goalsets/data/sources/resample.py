@@ -1,4 +1,4 @@
-"""Values that come at times of their own, brought to one rate."""
+"""Resamples values that come at different times to one rate."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from numpy.typing import NDArray
 from goalsets.data.sources.base import Notices, SourceError
 
 Filling = Literal["line", "turn", "hold"]
-"""What lies between two values: a line, the turn from one unit quaternion to the next, or still the
-first of them."""
+"""How to fill the time between two values: interpolate on a line, rotate from one unit quaternion
+to the next, or hold the first value."""
 Times = NDArray[np.int64]
 
 _SILENCE = 500_000_000
-"""Nanoseconds without a value that are worth a notice, if the values usually come more often."""
+"""A longer time without a value, in nanoseconds, gets a notice if values usually come more
+often."""
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Values `[N, n]` at times `[N]` in nanoseconds, which increase."""
+    """Values `[N, n]` at increasing times `[N]` in nanoseconds."""
 
     name: str
     times: Times
@@ -33,14 +34,14 @@ class Stream:
     def sorted(
         cls, name: str, times: Sequence[int], values: NDArray[Any], filling: Filling
     ) -> Stream:
-        """A stream from values in any order; of several at one time the last one counts."""
+        """A stream from values in any order. Of several values at one time, the last one counts."""
         at = np.array(times, dtype=np.int64)
         order = np.argsort(at, kind="stable")
         order = order[np.append(np.diff(at[order]) > 0, True)]
         return cls(name, at[order], values[order], filling)
 
     def at(self, times: Times) -> NDArray[Any]:
-        """The values at some times, none of which is before the first value."""
+        """The values at some times; no time may be before the first value."""
         before = np.searchsorted(self.times, times, side="right") - 1
         if self.filling == "hold":
             return self.values[before]
@@ -49,7 +50,7 @@ class Stream:
         share = ((times - self.times[before]) / span)[:, None]
         left, right = self.values[before], self.values[after]
         if self.filling == "turn":
-            # A rotation is two quaternions, q and -q: take the nearer one.
+            # The quaternions q and -q are the same rotation: take the nearer one.
             right = np.where((left * right).sum(axis=1, keepdims=True) < 0, -right, right)
         mixed = left + share * (right - left)
         if self.filling == "turn":
@@ -60,9 +61,9 @@ class Stream:
 def common_times(
     states: Sequence[Stream], actions: Sequence[Stream], rate: float, where: str
 ) -> Times:
-    """Evenly spaced times from when all have begun until the first of the states ends.
+    """Evenly spaced times, from when all streams have begun until the first of the states ends.
 
-    What holds its value does not end: it may have been sent only when it changed.
+    Streams that hold their value do not end: they may have been sent only when they changed.
     """
     changing = [stream for stream in states if stream.filling != "hold"] or states
     last = max((*states, *actions), key=lambda stream: stream.times[0])
@@ -71,15 +72,15 @@ def common_times(
     if stop < start:
         raise SourceError(
             f"{where}: {first.name!r} ends {(start - stop) * 1e-9:.3g} s before {last.name!r} "
-            "begins, so that no time has values of all."
+            "begins, so that there is no time at which all have values."
         )
-    # A clock may miss the last step by some nanoseconds.
+    # The small number allows for a clock that is some nanoseconds early at the last step.
     count = int((stop - start) * 1e-9 * rate + 1e-6) + 1
     return start + np.round(np.arange(count) * (1e9 / rate)).astype(np.int64)
 
 
 def note_silence(streams: Sequence[Stream], times: Times, where: str, notices: Notices) -> None:
-    """Say where values had to be made up for longer than they usually take to come."""
+    """Add a notice for streams that had to be filled for unusually long."""
     for stream in streams:
         inside = (stream.times > times[0]) & (stream.times < times[-1])
         gaps = np.diff(np.concatenate([times[:1], stream.times[inside], times[-1:]]))

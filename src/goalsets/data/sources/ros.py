@@ -1,8 +1,8 @@
-"""The `ros` source: ROS 2 bags and MCAP files, one episode each, brought to one rate.
+"""The `ros` source: ROS 2 bags and MCAP files, one episode each, resampled to one rate.
 
-Topics have rates of their own. States are interpolated at evenly spaced times; an action is the
-last command that was sent before. An episode lasts from when all topics have begun until the first
-topic of the state ends; whole numbers and switches hold, and do not end.
+Each topic has its own rate. States are interpolated at evenly spaced times. An action is the last
+command that was sent before. An episode begins when all topics have begun, and ends when the first
+topic of the state ends. Whole numbers and switches hold their last value, and do not end.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from goalsets.data.sources.resample import Filling, Stream, common_times, note_s
 from goalsets.data.sources.times import measured_rate
 
 _ENOUGH = 200
-"""Messages that show the rate of a topic."""
+"""How many messages are read to measure the rate of a topic."""
 
 
 @SOURCES.register("ros")
 @dataclass(frozen=True)
 class Ros:
-    """Episodes in ROS 2 bags or MCAP files, one each, by topics."""
+    """Episodes in ROS 2 bags or MCAP files: one bag or file for each."""
 
     paths: tuple[Path, ...]
     """Bags: directories that ROS 2 wrote, `.mcap`, `.db3` and `.bag` files, or a directory of
@@ -49,18 +49,18 @@ class Ros:
     actions: tuple[str, ...] = ()
     """The numbers of the actions, in order, such as `/command.data`."""
     rate: float | None = None
-    """Steps a second to bring all topics to; None takes the rate of the first topic of the
-    state."""
+    """Steps a second to which all topics are resampled; by default the rate of the first topic of
+    the state."""
     stamps: Literal["log", "header"] = "log"
-    """When a message is from: when it was logged, or what its header says."""
+    """The time of a message: when it was logged, or the stamp in its header."""
     distro: str = "humble"
-    """The distribution of ROS 2 whose messages a bag holds that does not define them itself."""
+    """The distribution of ROS 2 that defines the messages, if the bag does not."""
     notices: Notices = field(default_factory=Notices, init=False, repr=False, compare=False)
 
     has_validation = False
 
     def __post_init__(self) -> None:
-        """Take a single path, or text, as people type it."""
+        """Accept a single path and text too."""
         paths = (self.paths,) if isinstance(self.paths, str | Path) else self.paths
         object.__setattr__(self, "paths", tuple(Path(path).expanduser() for path in paths))
         if self.rate is not None and not 0 < self.rate < np.inf:
@@ -68,12 +68,12 @@ class Ros:
 
     @property
     def store_name(self) -> str:
-        """The name of the bag or directory; of several bags, that of their directory."""
+        """The name of the bag or directory; for several bags, the name of their directory."""
         first = find_bags(self.paths)[0].absolute()
         return self.paths[0].absolute().stem if len(self.paths) == 1 else first.parent.name
 
     def fields(self) -> tuple[FieldSpec, ...]:
-        """One field for each vector of the messages, its entries by name where they have names."""
+        """One field for each vector of the messages, with the names of its entries, if any."""
         return self._fields(self._record(find_bags(self.paths)[0], limit=1))
 
     def describe(self) -> str:
@@ -88,9 +88,10 @@ class Ros:
         rate = measured_rate((times - times[0]) * 1e-9, f"{path}, {self.observations[0]!r}")
         if rate is None:
             raise SourceError(
-                f"{path}: {self.observations[0]!r} came once, which tells no rate. Set 'rate'."
+                f"{path}: there is one message with {self.observations[0]!r}, so its rate is "
+                "unknown. Set 'rate'."
             )
-        self.notices.add(f"{self.observations[0]!r} gave the rate, {rate:g} steps a second")
+        self.notices.add(f"the rate is that of {self.observations[0]!r}, {rate:g} steps a second")
         return rate
 
     def episodes(self, split: Split = "train") -> Iterator[Episode]:
@@ -109,7 +110,7 @@ class Ros:
             actions = [s for text in self.actions for s in recorders[text].streams("hold")]
             times = common_times(states, actions, rate, str(path))
             note_silence((*states, *actions), times, str(path), self.notices)
-            # No action follows the last state, so that none is dropped.
+            # There is one action fewer than states, so that no action is dropped.
             episode = make_episode(
                 str(path), _join(states, times), _join(actions, times[:-1]), {}, self.notices
             )
@@ -117,7 +118,7 @@ class Ros:
                 yield episode
 
     def _record(self, path: Path, limit: int | None = None) -> dict[str, Recorder]:
-        """Read the messages that are meant, or as many of each as are enough."""
+        """Read the chosen messages, or about `limit` of each."""
         with open_bag(path, self.distro) as bag:
             recorders = {text: Recorder(choice) for text, choice in self._choices(path, bag)}
             topics = {recorder.choice.topic for recorder in recorders.values()}
@@ -155,7 +156,7 @@ class Ros:
         if stamp is None:
             raise SourceError(
                 f"{path}: the messages on {topic!r} have no stamp in a header. "
-                "Take the times of the log for all: 'stamps' is 'log'."
+                "Set 'stamps' to 'log' to use the times of the log."
             )
         return stamp
 
@@ -180,13 +181,13 @@ class Recorder:
         except SourceError as error:
             raise SourceError(f"{where}: {error}") from None
         if not leaves:
-            return  # entries are chosen by name, and this message is about others
+            return  # entries are chosen by name, and this message has none of them
         if not self.first:
             self.first = leaves
         if _kinds(leaves) != _kinds(self.first):
             raise SourceError(
                 f"{where}: message {len(self.times)} has {_print(_fields(leaves))}; expected "
-                f"{_print(self.fields)}, as before. Entries can be chosen by name: "
+                f"{_print(self.fields)}, as in earlier messages. Choose entries by name, such as "
                 "/joint_states.position[elbow,wrist]."
             )
         self.times.append(time)
@@ -196,11 +197,11 @@ class Recorder:
 
     @property
     def fields(self) -> tuple[FieldSpec, ...]:
-        """What was found in the first message."""
+        """The fields of the first message."""
         return _fields(self.first)
 
     def streams(self, filling: Filling | None = None) -> list[Stream]:
-        """A stream for each vector; whole numbers and switches hold, and the others change."""
+        """A stream for each vector. Whole numbers and switches hold; others are interpolated."""
         found: list[Stream] = []
         for place, leaf in enumerate(self.first):
             values = np.array([row[place] for row in self._values])
@@ -225,7 +226,7 @@ def _fields(leaves: Sequence[Leaf]) -> tuple[FieldSpec, ...]:
 
 
 def _kinds(leaves: Sequence[Leaf]) -> list[tuple[str, int, set[str]]]:
-    """What must be the same in all messages; names may come in another order."""
+    """What must be equal in all messages; names may come in another order."""
     return [(leaf.name, len(leaf.values), {*leaf.names}) for leaf in leaves]
 
 

@@ -1,4 +1,4 @@
-"""Flat logs: one row for each step, episodes one after another, as OGBench and D4RL have them."""
+"""Flat logs, as of OGBench and D4RL: one row for each step, episodes one after another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from goalsets.core import Episode
 from goalsets.data.flatten import FieldSpec
 from goalsets.data.sources.base import Notices, SourceError, as_matrix, make_episode
 
-NO_END = "the last rows carry no mark of an end: they were read as an episode of their own"
+NO_END = "the last rows have no mark of an end: they were read as a separate episode"
 
 
 class Table(Protocol):
@@ -31,7 +31,7 @@ class Table(Protocol):
 
 
 def name_fields(widths: Mapping[str, int]) -> tuple[FieldSpec, ...]:
-    """One field for each key; the key of a single vector says nothing, so that has no name."""
+    """One field for each key. A single vector gets no name, because its key says nothing."""
     if len(widths) == 1:
         return tuple(FieldSpec("", width) for width in widths.values())
     return tuple(FieldSpec(key, width) for key, width in widths.items())
@@ -40,7 +40,7 @@ def name_fields(widths: Mapping[str, int]) -> tuple[FieldSpec, ...]:
 def cut_runs(
     columns: Mapping[str, NDArray[Any]], key: str
 ) -> Iterator[tuple[Any, Mapping[str, NDArray[Any]]]]:
-    """Cut rows where the value of a column changes; each run comes with its value."""
+    """Divide rows where the value of a column changes; yield each run with its value."""
     labels = columns[key]
     cuts = [0, *(np.flatnonzero(labels[1:] != labels[:-1]) + 1), len(labels)]
     for start, stop in itertools.pairwise(cuts):
@@ -49,7 +49,7 @@ def cut_runs(
 
 
 def join_pieces(pieces: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
-    """Put rows together that were read in several pieces."""
+    """Join rows that were read in several pieces."""
     if len(pieces) == 1:
         return dict(pieces[0])
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
@@ -66,13 +66,13 @@ class RowLog:
     actions: Mapping[str, Table]
     """One key, `[N, A]`."""
     ends: Mapping[str, NDArray[Any]]
-    """Nonzero in the last row of an episode, `[N]`; several are joined by "or"."""
+    """Each `[N]`, nonzero in the last row of an episode; any of them is enough."""
     next_observations: Mapping[str, Table]
-    """By the key of the observation they belong to; empty where the log has none."""
+    """By the key of the observation; empty if the log has none."""
     extras: Mapping[str, Table]
     """Further values per row, `[N, ...]`."""
     filler: bool = False
-    """Whether the last action of each episode is known to mean nothing."""
+    """Whether the last action of each episode only fills its row."""
 
     def __post_init__(self) -> None:
         """Check that all tables have the same number of rows."""
@@ -89,11 +89,11 @@ class RowLog:
                 )
 
     def episodes(self, notices: Notices) -> Iterator[Episode]:
-        """Cut the rows into episodes."""
+        """Divide the rows into episodes."""
         for number, (start, stop) in enumerate(self._spans(notices)):
             where = f"{self.file}, episode {number} (rows {start} to {stop - 1})"
             observations = self._join(self.observations, slice(start, stop))
-            # The extras have no value for a state that only next_observations hold.
+            # The last next observation has no extras.
             if self.next_observations and not self.extras:
                 observations = self._with_last_state(observations, start, stop)
             ((key, actions),) = self.actions.items()
@@ -126,7 +126,7 @@ class RowLog:
     def _with_last_state(
         self, observations: NDArray[np.float32], start: int, stop: int
     ) -> NDArray[np.float32]:
-        """Append the state after the last action, having checked that rows follow one another."""
+        """Append the state after the last action; check that each row follows the one before."""
         following = self._join(self.next_observations, slice(start, stop))
         if following.shape != observations.shape:
             raise SourceError(

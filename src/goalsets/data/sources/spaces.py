@@ -1,4 +1,4 @@
-"""Spaces of Gymnasium as what they hold: the shape of each entry, and its ends."""
+"""Spaces of Gymnasium: the shape of each entry, and its smallest and largest values."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 
 from goalsets.data.flatten import FieldSpec, Shape
 
-# A gymnasium.Space: Gymnasium is imported by those who have such a space.
+# A gymnasium.Space: Gymnasium is an extra, so its types cannot be named here.
 Space = Any
 Floats = NDArray[np.float32]
 
 
 def space_shapes(space: Space) -> dict[str, Shape | None]:
-    """The shape of each entry of a space by its dotted key; None for what holds no numbers."""
-    from goalsets.envs.observed import space_shapes as shapes  # with Gymnasium
+    """The shape of each entry of a space by its dotted key; None if it does not hold numbers."""
+    from goalsets.envs.observed import space_shapes as shapes  # imports Gymnasium
 
     return shapes(space)
 
 
 def space_ends(space: Space, fields: Sequence[FieldSpec]) -> tuple[Floats, Floats]:
-    """The smallest and the largest of each coordinate of a flat vector; infinite without limit."""
-    from goalsets.envs.observed import space_leaves  # with Gymnasium
+    """The smallest and largest value of each coordinate of a flat vector; may be infinite."""
+    from goalsets.envs.observed import space_leaves  # imports Gymnasium
 
     entries = space_leaves(space)
     ends = [_ends(entries[field.name], field.size) for field in fields]
@@ -37,7 +37,7 @@ def _ends(space: Space, size: int) -> tuple[NDArray[np.float64], NDArray[np.floa
 
     low, high = np.full(size, -np.inf), np.full(size, np.inf)
     if isinstance(space, spaces.Box):
-        # The largest number of a type says that nobody set a limit.
+        # The largest number of a type means that there is no limit.
         top = np.finfo(space.dtype).max if space.dtype.kind == "f" else np.inf
         low, high = (np.asarray(e, np.float64).reshape(-1) for e in (space.low, space.high))
         low, high = np.where(low <= -top, -np.inf, low), np.where(high >= top, np.inf, high)

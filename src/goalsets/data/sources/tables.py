@@ -1,8 +1,8 @@
-"""Tables with named columns, one row a step: what CSV and Parquet files have in common.
+"""Tables with named columns and one row for each step: the common part of CSV and Parquet files.
 
-A row holds a state and the action that was taken in it. A file is an episode, unless a column tells
-the episodes apart. Where the last row of an episode has no action, its state is the one after the
-last action; otherwise that state was not logged, and the last action is dropped.
+A row holds a state and the action that was taken in it. A file is an episode, unless a column
+numbers the episodes. If the last row of an episode has no action, its state is the one after the
+last action. Otherwise that state was not logged, and the last action is dropped.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ Columns = Mapping[str, NDArray[Any]]
 
 
 class Table(Protocol):
-    """A file, opened as far as its names."""
+    """A file whose column names have been read."""
 
     @property
     def widths(self) -> Mapping[str, int | None]:
-        """For each column how many numbers a row of it holds; None where it holds none."""
+        """For each column how many numbers a row holds; None if it does not hold numbers."""
         ...
 
     def pieces(self, numbers: Iterable[str], others: Iterable[str]) -> Iterator[Columns]:
@@ -55,21 +55,22 @@ class Tables(abc.ABC):
     paths: tuple[Path, ...]
     """Files, or directories of them."""
     observations: tuple[str, ...] = ()
-    """Columns of the state, in order; `arm_*` takes all that begin so. Empty takes every column of
-    numbers that is nothing else. Neighbours such as `eef.x`, `eef.y`, `eef.z` are one vector."""
+    """Columns of the state, in order; `arm_*` takes all columns that begin with `arm_`. By default
+    every column of numbers that has no other role. Neighbouring columns such as `eef.x`, `eef.y`,
+    `eef.z` are one vector."""
     actions: tuple[str, ...] = ()
-    """Columns of the actions, in order; empty takes `action`, `action.*`, `action_*` and
+    """Columns of the actions, in order; by default `action`, `action.*`, `action_*` and
     `action[*`."""
     episode: str = ""
-    """The column that tells episodes apart; empty takes `episode`, `episode_index` or the like. If
-    there is none, each file is an episode."""
+    """The column that numbers the episodes; by default `episode`, `episode_index` or a similar
+    name. If there is no such column, each file is an episode."""
     time: str = ""
-    """The column of times, which gives the rate; empty takes `timestamp`, `time` or the like. In
-    seconds, unless its name ends in `_ms`, `_us` or `_ns`."""
+    """The column of times, which gives the rate; by default `timestamp`, `time` or a similar name.
+    Times are in seconds, unless the name ends in `_ms`, `_us` or `_ns`."""
     extras: tuple[str, ...] = ()
     """Columns of further values to keep for each observation."""
     rate: float | None = None
-    """Steps a second; None takes it from the column of times, which is not looked at otherwise."""
+    """Steps a second; by default from the column of times. With a rate, that column is ignored."""
     notices: Notices = field(default_factory=Notices, init=False, repr=False, compare=False)
 
     kind: ClassVar[str]
@@ -77,22 +78,22 @@ class Tables(abc.ABC):
     has_validation: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Take a single path, or text, as people type it."""
+        """Accept a single path and text too."""
         paths = (self.paths,) if isinstance(self.paths, str | Path) else self.paths
         object.__setattr__(self, "paths", tuple(Path(path).expanduser() for path in paths))
 
     @abc.abstractmethod
     def _open(self, path: Path) -> Table:
-        """Open a file as far as the names of its columns."""
+        """Open a file and read the names of its columns."""
 
     @property
     def store_name(self) -> str:
-        """The name of the file or directory; of several files, that of their directory."""
+        """The name of the file or directory; for several files, the name of their directory."""
         first = self._given()[0].absolute()
         return first.stem if len(self.paths) == 1 else first.parent.name
 
     def fields(self) -> tuple[FieldSpec, ...]:
-        """One field for each column, or for neighbours that are one vector."""
+        """One field for each column, or for neighbouring columns that are one vector."""
         path = self.files()[0]
         table = self._open(path)
         return self._roles(path, table).fields(table.widths)
@@ -176,7 +177,7 @@ class Tables(abc.ABC):
         for name in states:
             _check_finite(where, name, columns[name])
         actions = _matrix(where, roles.actions, columns)
-        # The last row may have a state only.
+        # The last row may have a state without an action.
         if len(actions) > 0 and np.isnan(actions[-1]).all():
             actions = actions[:-1]
         for name in roles.actions:
@@ -188,7 +189,7 @@ class Tables(abc.ABC):
 def _by_episode(
     pieces: Iterable[Columns], column: str | None, path: Path
 ) -> Iterator[tuple[str, Columns]]:
-    """Put the rows of each episode together."""
+    """Join the rows of each episode."""
     if column is None:
         whole = list(pieces)
         if not whole:
@@ -200,7 +201,9 @@ def _by_episode(
     for value, group in itertools.groupby(runs, key=lambda run: run[0]):
         label = f", {column} {value}"
         if value in seen:
-            raise SourceError(f"{path}{label}: its rows do not lie together. Sort them by episode.")
+            raise SourceError(
+                f"{path}{label}: its rows are not next to each other. Sort the rows by episode."
+            )
         seen.add(value)
         yield label, join_pieces([piece for _, piece in group])
     if not seen:
@@ -232,8 +235,9 @@ def _check_finite(where: str, name: str, values: NDArray[Any]) -> None:
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         wrong = ~np.isfinite(values.reshape(len(values), -1)).all(axis=1)
         raise SourceError(
-            f"{where}: column {name!r} has no number in row {int(np.flatnonzero(wrong)[0])} of the "
-            f"episode, counted from 0 ({int(wrong.sum())} such rows)."
+            f"{where}: column {name!r} has no finite number in row "
+            f"{int(np.flatnonzero(wrong)[0])} of the episode, counted from 0 ({int(wrong.sum())} "
+            "such rows)."
         )
 
 

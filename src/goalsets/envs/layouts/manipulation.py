@@ -1,9 +1,9 @@
 """Layouts of the manipulation environments: cube, scene and puzzle.
 
-The scales are those of the installed environments' own code, which is the authority: positions are
-decimetres around (0.425, 0, 0), the gripper opening is tripled, drawers count 18 and windows 15 to
-the metre. Tolerances of task variables are the environments' own success radii; the others are what
-the paper's appendix F uses, or the nearest sensible thing.
+The scales are those of the installed environments' code. Positions are in decimetres around
+(0.425, 0, 0). The gripper opening is multiplied by 3, the drawer's position in metres by 18, and
+the window's by 15. Tolerances of task variables are the success radii of the environments. Other
+tolerances are those of the paper's appendix F; where it gives none, they are our choice.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from goalsets.core import Group, StateLayout
 
 POSITION_SCALE = 10.0
 CENTRE = (0.425, 0.0, 0.0)
-"""Where positions count from, in metres."""
+"""The origin of positions, in metres."""
 OPENING_SCALE = 3.0
 DRAWER_SCALE = 18.0
 WINDOW_SCALE = 15.0
 BUTTON_SCALE = 120.0
 SUCCESS_RADIUS = 0.04
-"""Metres within which the manipulation environments count an object as placed."""
+"""The manipulation environments count an object as placed within this distance, in metres."""
 
 
 def arm_follows(moved: Collection[str]) -> bool:
-    """Whether joints follow from the groups that somebody moved: the gripper's, and not theirs."""
+    """Whether the joints must follow: the user moved the gripper and not the joints."""
     return not {"eff_pos", "eff_yaw"}.isdisjoint(moved) and "joint_pos" not in moved
 
 
 def cube_layout(cubes: int) -> StateLayout:
-    """Layout of `cube-single-v0` and its larger relatives: the arm, then nine numbers a cube."""
+    """Layout of `cube-single-v0` and its larger variants: the arm, then nine numbers a cube."""
     groups = _arm_groups()
     for cube in range(cubes):
         groups.extend(_cube_groups(cube, 19 + 9 * cube))
@@ -75,16 +75,16 @@ def scene_layout() -> StateLayout:
             **_cube_aliases(1),
             "buttons": "button0_state & button1_state",
         },
-        # Of a one-hot pair the second coordinate says it all; the paper's query is this one.
+        # The second coordinate of a one-hot pair determines the first. This is the paper's query.
         task="block0_pos & [29] & [33] & drawer_pos & window_pos",
         name="scene",
     )
 
 
 def puzzle_layout(rows: int, columns: int) -> StateLayout:
-    """Layout of `puzzle-3x3-v0` and its larger relatives: the arm, then four numbers a button.
+    """Layout of `puzzle-3x3-v0` and its larger variants: the arm, then four numbers a button.
 
-    Buttons are counted along the rows. Pressing one also turns its neighbours.
+    Buttons are counted along the rows. Pressing one also changes its neighbours.
     """
     buttons = range(rows * columns)
     groups = _arm_groups()
@@ -98,7 +98,7 @@ def puzzle_layout(rows: int, columns: int) -> StateLayout:
         dim=19 + 4 * len(buttons),
         groups=groups,
         aliases={**_ARM_ALIASES, **aliases, "buttons": " & ".join(states)},
-        # As in `scene`, the second coordinate of a one-hot pair says it all.
+        # As in `scene`, the second coordinate of a one-hot pair is enough.
         task=f"[{','.join(str(20 + 4 * button) for button in buttons)}]",
         name=f"puzzle-{rows}x{columns}",
     )
@@ -212,7 +212,7 @@ def _button_groups(button: int, start: int) -> list[Group]:
 
 
 def _cube_aliases(cubes: int) -> dict[str, str]:
-    """One cube is "the cube"; of several each gets a number."""
+    """Aliases for cubes: without a number if there is one cube, else with its number."""
     if cubes == 1:
         return {
             "cube_pos": "block0_pos",

@@ -1,7 +1,8 @@
 """Layouts of the maze environments: a point, an ant, a humanoid, and an ant with a ball.
 
-Nothing is scaled in them. The tolerance of a position in the maze is the environment's own success
-radius: 1 m for the point, 0.5 m for those with legs and for the ball. The others are ours.
+Coordinates are not scaled. The tolerance of a position in the maze is the environment's success
+radius: 1 m for the point, 0.5 m for the ant, the humanoid and the ball. Other tolerances are our
+choice.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ _LEGS = ("front_left", "front_right", "back_left", "back_right")
 
 
 def pointmaze_layout() -> StateLayout:
-    """Layout of PointMaze: the position and nothing else."""
+    """Layout of PointMaze: only the position."""
     position = Group("pos", (0, 1), unit="m", tolerance=1.0, description="position in the maze")
     return StateLayout(2, [position], task="pos", name="pointmaze")
 
@@ -52,10 +53,10 @@ def antsoccer_layout() -> StateLayout:
 
 
 def humanoidmaze_layout() -> StateLayout:
-    """Layout of HumanoidMaze: joints and limbs as seen from the torso, then all velocities.
+    """Layout of HumanoidMaze: joints and limbs relative to the torso, then all velocities.
 
-    The environment shows neither the root's height nor its heading: the head's height and the
-    vertical direction stand for them.
+    The environment observes neither the height of the root nor its heading. It observes the height
+    of the head and the vertical direction instead.
     """
     limbs = ("left_hand", "left_foot", "right_hand", "right_foot")
     groups = [
@@ -133,7 +134,7 @@ def _ant_legs(kind: str, start: int, unit: str, tolerance: float, what: str) -> 
 
 
 def _humanoid_joints(kind: str, start: int, unit: str, tolerance: float, what: str) -> list[Group]:
-    """The joints by limb: angles and velocities have the same order."""
+    """The joints by limb; angles and velocities have the same order."""
     sizes = {"abdomen": 3, "right_leg": 6, "left_leg": 6, "right_arm": 3, "left_arm": 3}
     groups: list[Group] = []
     for limb, size in sizes.items():

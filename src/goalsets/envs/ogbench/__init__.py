@@ -1,4 +1,4 @@
-"""OGBench's environments as the product needs them: one adapter for arms, one for mazes."""
+"""The adapters of OGBench's environments: one for manipulation, one for mazes."""
 
 from goalsets.envs.ogbench.manipulation import ManipulationAdapter
 from goalsets.envs.ogbench.mazes import MazeAdapter

@@ -24,10 +24,10 @@ from goalsets.envs.layouts import (
 from goalsets.envs.ogbench.seeded import OGBenchAdapter, mujoco
 
 _DRIVER_RANGE = 0.8
-"""Radians of the gripper's driving joint from open to closed."""
+"""The range of the gripper's driving joint from open to closed, in radians."""
 _OUT_OF_SIGHT = -5.0
 _CUBE_SPEED = 1.2
-"""Metres a second: on the table a cube then slides for some centimetres."""
+"""The speed of a push in metres a second: a cube then slides some centimetres on the table."""
 _ARM_SPEED = 1.5
 
 
@@ -37,7 +37,7 @@ class ManipulationAdapter(OGBenchAdapter):
     # --- States ----------------------------------------------------------------------------------
 
     def put(self, state: State) -> None:
-        """Put arm, gripper and objects where a state says; velocities stay as they are."""
+        """Set arm, gripper and objects to a state; velocities do not change."""
         data = self.inner._data
         data.qpos[self.inner._arm_joint_ids] = self.part(state, "joint_pos")
         closed = float(self.part(state, "gripper_opening")[0]) / OPENING_SCALE
@@ -61,9 +61,9 @@ class ManipulationAdapter(OGBenchAdapter):
         return self.observe(self.inner.compute_observation())
 
     def show_goal(self, goal: State, query: Query) -> None:
-        """Move the cubes that mark the goal, and hide those that nobody asked for.
+        """Move the cubes that mark the goal, and hide those that the query does not ask for.
 
-        Nothing that moves touches them, and we do not ask the environment about success.
+        They do not collide with anything. The environment's own success is not used here.
         """
         asked = {term.name for term in query.terms}
         for cube, mocap in enumerate(getattr(self.inner, "_cube_target_mocap_ids", ())):
@@ -119,7 +119,7 @@ class ManipulationAdapter(OGBenchAdapter):
     def _cube_pose(
         self, state: State, cube: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """A cube's position in metres and its quaternion; a yaw that was edited alone wins."""
+        """A cube's position in metres and its quaternion. A yaw that differs from it counts."""
         position = self.part(state, f"block{cube}_pos") / POSITION_SCALE + CENTRE
         w, x, y, z = (float(v) for v in self.part(state, f"block{cube}_quat"))
         cosine, sine = self.part(state, f"block{cube}_yaw")
@@ -132,7 +132,7 @@ class ManipulationAdapter(OGBenchAdapter):
     # --- Pictures and pushes ---------------------------------------------------------------------
 
     def render(self, size: int = SIDE) -> Picture:
-        """Draw what the front camera sees."""
+        """Draw the view of the front camera."""
         inner = self.inner
         if (inner._render_width, inner._render_height) != (size, size):
             inner._render_width = inner._render_height = size
@@ -151,12 +151,12 @@ class ManipulationAdapter(OGBenchAdapter):
 
     @property
     def step_seconds(self) -> float | None:
-        """The environment's own pace."""
+        """The control period of the environment."""
         return float(self.inner._control_timestep)
 
     @property
     def pushes(self) -> str | None:
-        """A block where there is one, as the layout calls cubes, or else the arm."""
+        """A block, as the layout calls cubes, if there is one; otherwise the arm."""
         return "block" if self._cubes else "arm"
 
     def push(self, rng: np.random.Generator) -> None:
@@ -169,7 +169,7 @@ class ManipulationAdapter(OGBenchAdapter):
             self.inner._data.qvel[joints] += kicks
 
     def _push_cube(self, rng: np.random.Generator) -> None:
-        """Lead a cube towards the middle, not off the table."""
+        """Push a cube towards the middle, so that it stays on the table."""
         joint = self.inner._data.joint(f"object_joint_{rng.integers(self._cubes)}")
         low, high = self.inner._object_sampling_bounds
         inwards = (low + high) / 2 - joint.qpos[:2]

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from goalsets.envs.task import Task
 
 _MARKED = ("ball_xy", "pos", "root_xy")
-"""Places that the environment's mark can stand for, those of the ball first."""
+"""Groups whose goal the environment's mark can show; the ball comes first."""
 _OUT_OF_SIGHT = (1e3, 1e3)
 _LIMBS = ("abdomen", "right_leg", "left_leg", "right_arm", "left_arm")
 """The humanoid's joints, in the order of its model."""
 _CREATURE_SPEED = 3.0
 _POINT_JUMP = 1.0
 _FOLLOW = 9.0
-"""Metres between the camera and a creature: near enough to see its legs."""
+"""The distance of the camera from a creature in metres: near enough to see its legs."""
 _LANDSCAPE_SEED = 0
 
 
@@ -34,7 +34,7 @@ class MazeAdapter(OGBenchAdapter):
     # --- States ----------------------------------------------------------------------------------
 
     def put(self, state: State) -> None:
-        """Put the creature where a state says it is."""
+        """Set the creature to a state."""
         positions = len(self.inner.data.qpos)
         if len(state) == positions + len(self.inner.data.qvel):
             self.inner.set_state(np.array(state[:positions]), np.array(state[positions:]))
@@ -48,7 +48,7 @@ class MazeAdapter(OGBenchAdapter):
         return self.observe(self.inner.get_ob())
 
     def show_goal(self, goal: State, query: Query) -> None:
-        """Move the mark to the place that is asked for, or out of sight."""
+        """Move the mark to the goal of the query, or out of sight."""
         asked = {term.name for term in query.terms}
         place = next((name for name in _MARKED if name in asked), None)
         at = _OUT_OF_SIGHT if place is None else self.part(goal, place)
@@ -56,7 +56,7 @@ class MazeAdapter(OGBenchAdapter):
         mujoco().mj_kinematics(self.inner.model, self.inner.data)
 
     def _put_humanoid(self, state: State) -> None:
-        """Its state says everything but the heading: the least turn that keeps it upright."""
+        """Set a humanoid. Its state lacks the heading: use the smallest turn to its `upright`."""
         head, up = float(self.part(state, "head_z")[0]), self.part(state, "upright")
         velocities = ("root_lin_vel", "root_ang_vel", *(f"{limb}_vel" for limb in _LIMBS))
         moving = self.part(state, *velocities)
@@ -65,7 +65,7 @@ class MazeAdapter(OGBenchAdapter):
         position[7:] = self.part(state, *(f"{limb}_pos" for limb in _LIMBS))
         position[3:7] = _turn_upright(up / max(np.linalg.norm(up), 1e-6))
         self.inner.set_state(position, moving)
-        # The root goes as high as puts the head where it was seen.
+        # Raise the root so that the head has the observed height.
         position[2] += head - self.inner.data.body("head").xpos[2]
         self.inner.set_state(position, moving)
 
@@ -85,20 +85,20 @@ class MazeAdapter(OGBenchAdapter):
             return np.array(inner.render())
 
     def come_close(self) -> None:
-        """Look at the creature from close by."""
+        """Move the camera near the creature."""
         self.inner.custom_camera.lookat[:2] = self.inner.get_xy()
         self.inner.custom_camera.distance = _FOLLOW
         self.inner.custom_camera.elevation = -65
 
     @property
     def pushes(self) -> str | None:
-        """The creature."""
+        """The name of the creature."""
         return self.task.family.removesuffix("maze")
 
     def push(self, rng: np.random.Generator) -> None:
-        """Give the creature a velocity; a point, which has no inertia, is moved.
+        """Give the creature a velocity. A point has no inertia, so it is moved instead.
 
-        Walls push it out again at the next step.
+        If it is then inside a wall, the wall pushes it out at the next step.
         """
         if "pos" in self.names.by_name:
             self.inner.set_xy(self.inner.get_xy() + _POINT_JUMP * direction(rng))
@@ -107,7 +107,7 @@ class MazeAdapter(OGBenchAdapter):
 
 
 def _turn_upright(up: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The quaternion of the least turn from a unit vector `up`, seen from the body, to vertical."""
+    """The quaternion of the smallest turn that makes a unit vector `up` of the body vertical."""
     axis = np.cross(up, (0.0, 0.0, 1.0))
     turn = np.array([1.0 + up[2], *axis])
     length = np.linalg.norm(turn)
@@ -115,12 +115,12 @@ def _turn_upright(up: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def maze_planes(task: Task) -> list[Plane]:
-    """The one plane of PointMaze, whose states are places in it."""
+    """The single plane of PointMaze: its states are positions in the maze."""
     world = task.open()
     goal = world.start(1, _LANDSCAPE_SEED).goal
     cells = np.asarray(world.inner.maze_map)
     first = np.array(world.inner.ij_to_xy((0, 0)))
-    # A cell reaches half a unit around its centre.
+    # A cell extends half a unit from its centre.
     unit = float(abs((first - world.inner.ij_to_xy((1, 1)))[0]))
     x0, y0 = first - unit / 2
     step = max(cells.shape) * unit / GRID

@@ -1,4 +1,4 @@
-"""What OGBench's environments have in common: starts that need more than Gymnasium's seed."""
+"""The common part of OGBench's adapters: starts that need more seeds than Gymnasium's."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from goalsets.envs.adapter import Adapter, Floats, State
 from goalsets.envs.task import TASKS
 
 _STARTING = threading.Lock()
-"""Starts draw from the global generator: one world of a process starts at a time."""
+"""Starts use numpy's global generator, so only one world of a process may start at a time."""
 
 
 class OGBenchAdapter(Adapter):
-    """An environment of OGBench, started so that the seed decides everything."""
+    """An environment of OGBench whose start depends only on the seed."""
 
     def reset(self, seed: int | None, options: dict[str, Any] | None) -> tuple[Any, dict[str, Any]]:
-        """Reset; also what OGBench leaves without a seed gets one."""
+        """Reset, and also seed the generators that OGBench does not seed."""
         with _STARTING:
             if seed is not None:
-                np.random.seed(seed)  # noqa: NPY002 - the mazes draw from the global generator
+                np.random.seed(seed)  # noqa: NPY002 - the mazes use the global generator
                 self._seed_actions(seed)
             return super().reset(seed, options)
 
     def _seed_actions(self, seed: int) -> None:
         """Seed the random steps that OGBench takes before it observes a goal.
 
-        They decide where the arm or the legs of the goal state are. The manipulation environments
-        build a new action space, with a generator that nobody seeded, each time they are asked for
-        theirs: here one gets a class of its own that keeps the first.
+        They determine the arm or the legs of the goal state. The manipulation environments build a
+        new action space, with an unseeded generator, at each access. Here an environment gets a
+        class of its own that keeps the first action space.
         """
         inner, kind = self.inner, type(self.inner)
         if isinstance(getattr(kind, "action_space", None), property):
@@ -42,7 +42,7 @@ class OGBenchAdapter(Adapter):
 
     @property
     def names(self) -> StateLayout:
-        """The environment's own layout: a run may have kept one with other names."""
+        """The environment's own layout; a run may have stored one with other names."""
         name = self.task.name
         return TASKS[name].layout if name in TASKS else self.task.layout
 
@@ -56,14 +56,14 @@ class OGBenchAdapter(Adapter):
         state[list(self.names.group(group).indices)] = values
 
 
-def mujoco() -> Any:  # noqa: ANN401 - a module whose functions its types do not name
-    """MuJoCo, which is imported only where a simulator is there already."""
+def mujoco() -> Any:  # noqa: ANN401 - the types of the module lack its functions
+    """Import MuJoCo, which is loaded only after a simulator exists."""
     import mujoco
 
     return mujoco
 
 
 def direction(rng: np.random.Generator) -> NDArray[np.float64]:
-    """Any direction in the plane, of length 1."""
+    """A random direction in the plane, of length 1."""
     angle = rng.uniform(-np.pi, np.pi)
     return np.array([np.cos(angle), np.sin(angle)])

@@ -1,9 +1,9 @@
 """Tabletop: a tiny point-and-block world that a learner solves in seconds.
 
-A gripper moves above a table, with yaw and opening, and grasps one or two blocks. Thousands of
-copies step together on one core; a scripted player fills a data set in a second. It stands in for
+A gripper with yaw and opening moves above a table and grasps one or two blocks. Thousands of copies
+are stepped together on one core, and a scripted player makes a data set in a second. It replaces
 OGBench's cube environments in tests and in teaching. Importing this package registers
-`goalsets/TabletopSingle-v0` and `goalsets/TabletopDouble-v0` with Gymnasium, where there is one.
+`goalsets/TabletopSingle-v0` and `goalsets/TabletopDouble-v0` with Gymnasium, if it is installed.
 """
 
 from goalsets.envs.tabletop.behaviour import Recording, record_play
@@ -24,7 +24,7 @@ from goalsets.envs.tabletop.world import TabletopWorld
 
 try:
     from goalsets.envs.tabletop.env import TabletopEnv, register_envs
-except ModuleNotFoundError as error:  # layout, states and recordings do without Gymnasium
+except ModuleNotFoundError as error:  # layout, states and recordings work without Gymnasium
     if error.name != "gymnasium":
         raise
 else:

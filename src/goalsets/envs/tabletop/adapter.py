@@ -1,4 +1,4 @@
-"""The tabletop as the product needs it: it draws itself, and any state can be put into it."""
+"""The adapter of the tabletop: it draws any state, and can be set to any state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TabletopAdapter(Adapter):
     """One tabletop."""
 
     def put(self, state: State) -> None:
-        """Put a full state into the world."""
+        """Set the world to a full state."""
         self.observation = np.array(state, dtype=np.float32)
         self.inner.set_state(self.observation)
 
@@ -30,13 +30,13 @@ class TabletopAdapter(Adapter):
         return self.inner.observe()
 
     def render(self, size: int = SIDE) -> Picture:
-        """Draw the present state."""
+        """Draw the current state."""
         return self.draw(self.observation, None, None, size)
 
     def draw(
         self, observation: State, goal: State | None, query: Query | None, size: int = SIDE
     ) -> Picture:
-        """Draw the table from above and, below it, from the side; of the goal what is asked for."""
+        """Draw the table from above and from the side, with the goal of the query."""
         return render_state(observation, goal, query=query, width=size)
 
     @property
@@ -63,7 +63,7 @@ class TabletopAdapter(Adapter):
 
 
 def table_planes(first: Floats, goal: Floats) -> list[Plane]:
-    """Planes in which the block or the gripper is moved, and all else is as at the start."""
+    """Planes in which only the block or the gripper moves; everything else is as at the start."""
     x = np.linspace(WORKSPACE[0][0], WORKSPACE[1][0], GRID // 2, dtype=np.float32)
     y = np.linspace(WORKSPACE[0][1], WORKSPACE[1][1], GRID // 2, dtype=np.float32)
     places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2).astype(np.float32)
@@ -72,7 +72,7 @@ def table_planes(first: Floats, goal: Floats) -> list[Plane]:
     for label, start in (("block moved", BLOCKS.start), ("gripper moved", EFF_POS.start)):
         states = np.repeat(first[None], len(places), axis=0)
         states[:, start : start + 2] = places
-        # The arm's joints follow the gripper; nothing else does.
+        # Only the arm's joints follow the gripper.
         states[:, JOINT_POS][:, :2] = arm_joints(states[:, EFF_POS])
         aim = (float(goal[start]), float(goal[start + 1]))
         planes.append(Plane(label, "dm", x, y, states, goal, aim, free))

@@ -1,4 +1,4 @@
-"""Data from the scripted player: reward-free logs that know nothing of its subtasks."""
+"""Data from the scripted player: logs without rewards and without its subtasks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from goalsets.envs.tabletop.world import TabletopWorld
 
 @dataclass(frozen=True)
 class Recording:
-    """Episodes of one length."""
+    """Episodes of equal length."""
 
     observations: Float
     """`[E, T + 1, D]`."""
@@ -47,9 +47,9 @@ def record_play(
     *,
     chunk: int = 2048,
 ) -> Recording:
-    """Record the noisy oracle at play.
+    """Record episodes of the noisy oracle.
 
-    Every episode has a random stream of its own: asking for more episodes adds to the same ones.
+    Every episode has its own random stream, so a longer recording begins with the same episodes.
 
     Args:
         num_episodes: How many episodes.
@@ -61,7 +61,7 @@ def record_play(
     check_num_blocks(num_blocks)
     if num_episodes < 1 or episode_length < 1 or chunk < 1:
         raise TabletopError(
-            "expected at least one episode, one step and one world at a time, got "
+            "expected at least one episode, one step and one world, got "
             f"num_episodes={num_episodes}, episode_length={episode_length}, chunk={chunk}."
         )
     dim = state_dim(num_blocks)

@@ -1,6 +1,6 @@
-"""A canvas for convex shapes: as much drawing as a small picture needs, in numpy alone.
+"""A canvas for convex shapes, in numpy only: enough to draw small pictures.
 
-Shapes are drawn on a finer grid, which is averaged at the end: that smooths their edges.
+Shapes are drawn on a finer grid, which is averaged at the end to smooth their edges.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Canvas:
         along = last - first
         along *= width / 2 / max(float(np.sqrt(along @ along)), 1e-9)
         across = np.array([-along[1], along[0]])
-        # The ends overshoot by half the width, so that corners of an outline close.
+        # Extend the ends by half the width, so that the corners of an outline have no gaps.
         first, last = first - along, last + along
         self.polygon([first - across, first + across, last + across, last - across], colour, alpha)
 

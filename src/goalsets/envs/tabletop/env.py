@@ -37,12 +37,12 @@ from goalsets.envs.tabletop.world import TabletopWorld
 
 
 class TabletopEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
-    """One tabletop with the goal to bring all blocks to their places.
+    """One tabletop; the goal is to bring all blocks to given places.
 
-    An observation is the full state. `reset` takes `options={"task_id": 1 to 5}`, draws one of the
-    five tasks without it, and returns the full goal state as `info["goal"]`. `step` says in
-    `info["success"]` whether the goal set of the layout's task query contains the state; the
-    reward is the same number, and success ends the episode.
+    An observation is the full state. `reset` takes `options={"task_id": 1 to 5}`; without it, it
+    draws one of the five tasks. It returns the full goal state as `info["goal"]`. `step` reports in
+    `info["success"]` whether the state is in the goal set of the layout's task query. The reward is
+    the same number, and success ends the episode.
 
     Args:
         num_blocks: 1 or 2.
@@ -63,7 +63,7 @@ class TabletopEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
 
     @property
     def layout(self) -> StateLayout:
-        """What the coordinates of an observation are called."""
+        """The layout of the observations."""
         return tabletop_layout(self.num_blocks)
 
     @property
@@ -86,7 +86,7 @@ class TabletopEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         return self._world.observe()[0], info
 
     def step(self, action: Float) -> tuple[Float, float, bool, bool, dict[str, Any]]:
-        """Apply an action `[5]`; the episode ends with success."""
+        """Apply an action `[5]`; success ends the episode."""
         if self._world is None or self._goal_set is None:
             raise gymnasium.error.ResetNeeded("call reset() before step().")
         observation = self._world.step(np.asarray(action)[None])[0]
@@ -94,13 +94,13 @@ class TabletopEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
         return observation, success, success > 0, False, {"success": success}
 
     def set_state(self, observation: Float) -> None:
-        """Put a full observation `[D]` into the world, to look at it or to go on from it."""
+        """Set the world to a full observation `[D]`, to draw it or to continue from it."""
         if self._world is None:
             self._world = TabletopWorld(1, self.num_blocks, self.np_random)
         self._world.set_state(observation)
 
     def observe(self) -> Float:
-        """The state `[D]` of the world, as the next step will find it."""
+        """The current state `[D]` of the world."""
         if self._world is None:
             raise gymnasium.error.ResetNeeded("call reset() before observe().")
         return self._world.observe()[0]
@@ -114,7 +114,7 @@ class TabletopEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
 
 
 def register_envs() -> None:
-    """Make the environments known to Gymnasium; done when `goalsets.envs.tabletop` is imported."""
+    """Register the environments with Gymnasium; `goalsets.envs.tabletop` does this on import."""
     for num_blocks, env_id in ENV_IDS.items():
         if env_id not in gymnasium.registry:
             gymnasium.register(
@@ -126,7 +126,7 @@ def register_envs() -> None:
 
 
 def _observation_space(num_blocks: int) -> gymnasium.spaces.Box:
-    """Bounds that no state exceeds, with some room: a carried block hangs over the edge."""
+    """Bounds that no state exceeds; a carried block may be a little outside the workspace."""
     high = np.empty(state_dim(num_blocks), dtype=np.float32)
     high[JOINT_POS] = np.pi
     high[JOINT_VEL] = 10.0

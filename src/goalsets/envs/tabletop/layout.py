@@ -1,8 +1,8 @@
-"""Where everything lies in a tabletop state, and what it is called.
+"""The layout of a tabletop state.
 
-Positions count decimetres around the table's centre, as in OGBench's manipulation tasks: a block
-has sides of 4 cm, so it rests with its centre at a height of 0.2. A state has 13 coordinates for
-the robot and five for each block.
+Positions are in decimetres around the centre of the table, as in OGBench's manipulation tasks. A
+block has sides of 4 cm, so its centre is at a height of 0.2 when it rests. A state has 13
+coordinates for the robot and five for each block.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_BLOCKS = 2
 ENV_IDS = {1: "goalsets/TabletopSingle-v0", 2: "goalsets/TabletopDouble-v0"}
 """Gymnasium ids by the number of blocks."""
 HORIZONS = {1: 100, 2: 200}
-"""Longest episodes by the number of blocks."""
+"""The length of episodes by the number of blocks."""
 
 JOINT_POS = slice(0, 3)
 JOINT_VEL = slice(3, 6)
@@ -31,11 +31,11 @@ BLOCK_DIM = 5
 
 
 class TabletopError(GoalsetsError):
-    """Something that the tabletop world cannot do or does not have."""
+    """A wrong input to the tabletop world."""
 
 
 def check_num_blocks(num_blocks: int) -> int:
-    """Return `num_blocks` if there is a table with so many."""
+    """Return `num_blocks` if there is a table with so many blocks; otherwise raise an error."""
     if num_blocks not in range(1, MAX_BLOCKS + 1):
         raise TabletopError(f"expected 1 to {MAX_BLOCKS} blocks, got {num_blocks!r}.")
     return num_blocks

@@ -1,8 +1,8 @@
-"""A scripted player: it has subtasks, looks at the state, and is noisy.
+"""A scripted player with subtasks, feedback from the state, and noise.
 
-The oracle draws a subtask, acts towards it by looking at the state alone, and draws another when
-it is done or takes too long. Its noise is not a blemish: by being pushed off its way it records
-how to come back, and a policy that imitates it needs that near a goal.
+The oracle draws a subtask and acts towards it with feedback from the state. It draws another when
+the subtask is done or takes too long. The noise is useful: it moves the oracle off its path, and
+the recorded actions then show how to come back. A policy that imitates it needs that near a goal.
 """
 
 from __future__ import annotations
@@ -30,51 +30,51 @@ PLACE, LIFT, REACH = 0, 1, 2
 """Kinds of subtask: put a block somewhere, hold one in the air, move the gripper."""
 
 _PLACES, _LIFTS = 0.4, 0.3
-"""How often each of these is drawn; else the gripper is moved."""
+"""Probabilities of PLACE and LIFT; otherwise the subtask is REACH."""
 _STACKS = 0.25
-"""How often a block is placed on the other one, where there is one."""
+"""How often a block is placed on the other one, if there are two."""
 _LIFT_HEIGHT = 0.7
 """Lowest height to which a block is lifted."""
 _TIMEOUT = 60
 _MAX_HOLD = 15
-"""How many steps, at most, the gripper or a lifted block stays where it should be."""
+"""The most steps for which the gripper or a lifted block stays at its goal."""
 _MAX_NOISE = 0.4
 """Highest standard deviation of the noise that an episode can have, in units of actions."""
 _RANDOM_ACTIONS = 0.1
 """How often an action is replaced by a random one."""
 _NEAR = 0.14
-"""Within this distance the oracle closes the jaws around a block, or lets go of it."""
+"""Within this distance the oracle closes the jaws around a block, or releases it."""
 _DONE = 2 * _NEAR
 """Within this distance of its goal a subtask is done."""
 _ALIGNED = 0.1
 """The same for yaw, as the tangent of half the angle."""
 _TURN_SPEED = np.float32(0.5)
-"""How much of a turn the oracle makes in one step: all of it would fling blocks about."""
+"""The share of the remaining turn that the oracle makes in one step: blocks turn smoothly."""
 
 
 class _View(NamedTuple):
-    """What the oracle sees of N worlds."""
+    """The oracle's view of N worlds."""
 
     eff_pos: Float
     eff_yaw: Float
     jaw_error: Float
-    """How far the jaws have to open; a block between them is as close as they get."""
+    """How far the jaws must still open; around a held block they cannot close further."""
     to_block: Float
-    """`[N, 3]` from the gripper to the block that the subtask is about."""
+    """`[N, 3]`, from the gripper to the block of the subtask."""
     to_goal: Float
-    """`[N, 3]` from that block to where it should be."""
+    """`[N, 3]`, from that block to its goal."""
     block_yaw: Float
     held: NDArray[np.bool_]
     """Whether that block is held."""
 
 
 class Oracle:
-    """Acts in N worlds, each with a subtask and a noise level of its own.
+    """Acts in N worlds, each with its own subtask and noise level.
 
     Args:
-        num_worlds: How many worlds.
-        num_blocks: How many blocks each has.
-        rng: Where randomness comes from: see `TabletopWorld`.
+        num_worlds: The number of worlds.
+        num_blocks: The number of blocks in each.
+        rng: The source of random numbers: see `TabletopWorld`.
     """
 
     def __init__(self, num_worlds: int, num_blocks: int, rng: Uniforms) -> None:
@@ -148,7 +148,7 @@ class Oracle:
         self._age[rows] = 0
 
     def _done(self, view: _View) -> NDArray[np.bool_]:
-        """Tell where the subtask is done, and count down where things stay as they should."""
+        """Tell which subtasks are done; count down the steps of those that hold their goal."""
         there = length(view.to_goal) < _DONE
         reached = (
             (length(self._goal - view.eff_pos) < _DONE)
@@ -167,12 +167,12 @@ class Oracle:
         return actions
 
     def _handle(self, view: _View) -> Float:
-        """Actions that fetch a block, carry it where it should be and, to place it, let go."""
+        """Actions that fetch a block, carry it to its goal and, for PLACE, release it."""
         turn = _half_turn(view.block_yaw, self._yaw)
         arrived = (length(view.to_goal) < _NEAR) & (np.abs(turn) < _ALIGNED)
         opens = np.where(view.held, arrived & (self._kind == PLACE), length(view.to_block) >= _NEAR)
         path = np.where(view.held[:, None], view.to_goal, view.to_block)
-        # Come from above: stay as high as one is still away, up to a height that clears blocks.
+        # Approach from above: the farther away, the higher, up to a height that clears blocks.
         away = np.clip(length(path[:, :2]) - np.float32(_NEAR), 0, 1)
         path[:, 2] += np.where(view.held & (self._kind == LIFT), 0, away)
         actions = np.empty((len(self._rows), 5), dtype=np.float32)
@@ -182,8 +182,8 @@ class Oracle:
         return actions
 
     def _disturb(self, actions: Float, draws: Float) -> Float:
-        """Clip actions and make them noisy with draws `[N, 16]`; some are replaced altogether."""
-        # The sum of two uniform numbers, less its mean, has a variance of a sixth.
+        """Clip actions and add noise from draws `[N, 16]`; replace some by random actions."""
+        # The sum of two uniform numbers minus its mean has a variance of a sixth.
         noise = (draws[:, :5] + draws[:, 5:10] - 1) * (self._noise * np.float32(6**0.5))
         replaced = draws[:, 10:11] < _RANDOM_ACTIONS
         noisy = np.where(replaced, 2 * draws[:, 11:] - 1, np.clip(actions, -1, 1) + noise)
@@ -191,16 +191,17 @@ class Oracle:
 
 
 def _straight(path: Float) -> Float:
-    """Actions `[N, 3]` of length one or less that lead straight along paths `[N, 3]`.
+    """Actions `[N, 3]` of length one or less in the direction of paths `[N, 3]`.
 
-    A straight way shows at every step where it leads; limits for each axis would hide that.
+    On a straight path, every step points to the goal. Limits for each axis would change the
+    direction.
     """
     steps = path / MAX_MOVE
     return steps / np.maximum(length(steps), 1)[:, None]
 
 
 def _half_turn(yaw: Float, wanted: Float) -> Float:
-    """Tangent of half the angle from directions `[N, 2]` to those wanted."""
+    """Tangent of half the angle from directions `[N, 2]` to the wanted ones."""
     cosine = yaw[:, 0] * wanted[:, 0] + yaw[:, 1] * wanted[:, 1]
     sine = yaw[:, 0] * wanted[:, 1] - yaw[:, 1] * wanted[:, 0]
     return sine / np.maximum(1 + cosine, np.float32(1e-6))

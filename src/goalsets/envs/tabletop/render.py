@@ -1,8 +1,9 @@
 """A picture of a tabletop state: the table from above and, below it, from the side.
 
-Blocks are squares with an arrow that shows their yaw. The gripper is a pair of jaws, as far apart
-as it is open, with an arrow of its own. A goal is drawn as a ghost. The side view shares its
-horizontal axis with the view from above and shows heights; lines are a decimetre apart.
+Blocks are squares with an arrow that shows their yaw. The gripper is a pair of jaws with an arrow;
+the distance of the jaws is its opening. A goal is drawn transparent, as a ghost. The side view
+shares its horizontal axis with the view from above and shows heights. Grid lines are a decimetre
+apart.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ _WHITE: Colour = (1.0, 1.0, 1.0)
 _BLOCKS: tuple[Colour, ...] = ((0.84, 0.27, 0.23), (0.20, 0.45, 0.82))
 
 _HALF_WIDTH = 2.4
-"""Half of what a view shows from left to right, in observation units."""
+"""Half the width of a view in observation units."""
 _MARGIN = 0.15
-"""How far the table goes on beyond the gripper's reach."""
+"""How far the table extends beyond the gripper's workspace."""
 _FLOOR = -0.15
 """The lowest height in the side view."""
 _FINGER = 0.34
@@ -62,8 +63,8 @@ def render_state(
     Args:
         observation: A full observation.
         goal: A full goal state, drawn as a ghost.
-        query: Draw only the blocks and the gripper of the goal that the query asks for.
-        width: In pixels.
+        query: Draw only the parts of the goal that the query asks for.
+        width: The width in pixels.
     """
     state = _checked(observation)
     painter = _Painter(width)
@@ -75,13 +76,13 @@ def render_state(
 
 
 class _Frame:
-    """Where points of the two views lie in a picture."""
+    """Converts points of the two views to pixels of a picture."""
 
     def __init__(self, width: int) -> None:
         self.width = width
         self.height = width + width // 2
         self.pen = width / 256
-        """How wide a thin line is."""
+        """The width of a thin line."""
         self._scale = width / (2 * _HALF_WIDTH)
 
     def from_above(self, points: ArrayLike) -> Points:
@@ -98,7 +99,7 @@ class _Frame:
 
 @functools.lru_cache(maxsize=4)
 def _empty_table(width: int) -> Canvas:
-    """The picture that all others start from."""
+    """A picture of the table without blocks and gripper. All pictures start from it."""
     frame = _Frame(width)
     canvas = Canvas(frame.height, width, _BACKGROUND)
     (low, _, _), (high, _, top) = WORKSPACE.tolist()
@@ -125,7 +126,7 @@ class _Painter:
         self.canvas = _empty_table(width).copy()
 
     def ghost(self, goal: Float, parts: Iterable[str]) -> None:
-        """Draw those parts of a goal that `parts` names: `block0`, `block1`, `gripper`."""
+        """Draw the given parts of a goal: `block0`, `block1`, `gripper`."""
         for index, block in enumerate(blocks_of(goal)):
             if f"block{index}" in parts:
                 self._block(block, _BLOCKS[index], ghost=True)
@@ -133,7 +134,7 @@ class _Painter:
             self._gripper(goal, ghost=True)
 
     def state(self, state: Float) -> None:
-        """Draw the state itself, low things first."""
+        """Draw the state; lower objects come first."""
         blocks = blocks_of(state)
         for index in np.argsort(blocks[:, 2], kind="stable"):
             self._block(blocks[index], _BLOCKS[index])
@@ -181,12 +182,12 @@ class _Painter:
         shapes += [_box(left, right, top, top + 0.1), _box(x - 0.07, x + 0.07, top + 0.1, 3.0)]
         for shape in shapes:
             pixels = self._frame.from_side(shape)
-            # The arm leaves the side view at its top and must not enter the other one.
+            # The arm ends at the top of the side view, so that it does not reach the other view.
             pixels[:, 1] = np.maximum(pixels[:, 1], self._frame.width + 1.5 * self._frame.pen)
             self.canvas.polygon(pixels, _GRIPPER, alpha)
 
     def _shadow(self, corners: Points, height: float) -> None:
-        """The higher a thing is, the further its shadow lies to the lower right."""
+        """Draw a shadow; the higher the object, the further it lies to the lower right."""
         shifted = corners + np.array([1.0, -1.0]) * (0.03 + 0.18 * max(height, 0.0))
         self.canvas.polygon(self._frame.from_above(shifted), _SHADOW, 0.22)
 
@@ -203,7 +204,7 @@ def _checked(observation: ArrayLike) -> Float:
 
 
 def _asked_for(query: Query | None, dim: int) -> set[str]:
-    """Which parts of a goal to draw: all of them without a query."""
+    """Which parts of a goal to draw; without a query, all of them."""
     mask = np.ones(dim, dtype=np.bool_) if query is None else query.mask
     parts = {f"block{index}" for index, block in enumerate(blocks_of(mask)) if block.any()}
     gripper = mask[EFF_POS].any() or mask[EFF_YAW].any() or mask[OPENING]

@@ -1,7 +1,7 @@
-"""States of the table: how to build them, and what can be read from them.
+"""States of the table: functions that build and read them.
 
-A state says everything about the world. Nothing is remembered beside it, so that any recorded
-observation can be put back into a world: also which block is held follows from the state.
+A state determines the world completely; even which block is held follows from it. So a world can be
+set to any recorded observation.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from goalsets.envs.tabletop.layout import (
 )
 
 Float = NDArray[np.floating]
-"""Numbers of a world: float32, but the types of numpy's operators cannot tell."""
+"""Numbers of a world. They are float32, but the types of numpy's operators cannot express that."""
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 BLOCK_SIDE = 0.4
@@ -37,11 +37,11 @@ JAW_SPAN = 1.0
 BLOCK_OPENING = BLOCK_SIDE / JAW_SPAN
 """Opening at which the jaws touch a block on both sides."""
 REACH = (JAW_SPAN - BLOCK_SIDE) / 2
-"""How far a block may be from the gripper, in the plane, to be between the open jaws."""
+"""The largest horizontal distance from the gripper at which a block is between the open jaws."""
 REACH_HEIGHT = 0.15
-"""The same in height: less than half a block, so that only one of two stacked blocks is."""
+"""The largest vertical distance: less than half a block, so only one of two stacked blocks fits."""
 SWIVEL_LIMIT = 1.5
-"""Bound of the joint that drifts by itself, in radians."""
+"""Limit of the joint that drifts at random, in radians."""
 
 _BASE_X = -3.5
 _LINK = 3.4
@@ -56,7 +56,7 @@ def blocks_of(states: NDArray[_Scalar]) -> NDArray[_Scalar]:
 def length(vectors: Float) -> Float:
     """Euclidean length of vectors `[N, n]`: `[N]`.
 
-    The sum is written out because `numpy.sum` may add up in another order in another batch.
+    The sum is written out because the order of additions in `numpy.sum` depends on the batch.
     """
     total = vectors[:, 0] * vectors[:, 0]
     for axis in range(1, vectors.shape[1]):
@@ -67,7 +67,7 @@ def length(vectors: Float) -> Float:
 def within_reach(states: Float, slack: float = 0.0) -> NDArray[np.bool_]:
     """For states `[N, D]`, whether each block lies between the jaws: `bool[N, blocks]`.
 
-    At most one does: the nearest.
+    At most one block does: the nearest.
     """
     offset = blocks_of(states)[..., :3] - states[:, None, EFF_POS]
     level = offset[..., 0] ** 2 + offset[..., 1] ** 2
@@ -81,15 +81,15 @@ def within_reach(states: Float, slack: float = 0.0) -> NDArray[np.bool_]:
 def held_blocks(states: Float) -> NDArray[np.bool_]:
     """For states `[N, D]`, which block the gripper holds: `bool[N, blocks]`, at most one a row.
 
-    A block is held when it is between jaws that are exactly as far apart as it is wide. The slack
-    keeps rounding from dropping a block that was grasped at the edge of the reach.
+    A block is held when it is between jaws whose distance equals its width. The slack allows for
+    rounding when a block was grasped at the edge of the reach.
     """
     closed = np.abs(states[:, OPENING] - BLOCK_OPENING) < 1e-3
     return within_reach(states, slack=0.01) & closed[:, None]
 
 
 def arm_joints(eff_pos: Float) -> Float:
-    """Shoulder and elbow angles `[N, 2]` that bring a two-link arm above positions `[N, 3]`."""
+    """Shoulder and elbow angles `[N, 2]` of a two-link arm whose end is above `[N, 3]`."""
     x = eff_pos[:, 0] - np.float32(_BASE_X)
     y = eff_pos[:, 1] + np.float32(0.0)
     half_elbow = np.arccos(np.sqrt(x * x + y * y) / np.float32(2 * _LINK))
@@ -110,7 +110,7 @@ def build_states(
     Args:
         eff_pos: Position of the gripper, `[N, 3]`.
         eff_yaw: Its yaw in radians, `[N]`.
-        opening: How far it is open, from 0 to 1, `[N]`.
+        opening: Its opening from 0 to 1, `[N]`.
         block_pos: Centres of the blocks, `[N, blocks, 3]`.
         block_yaw: Their yaws in radians, `[N, blocks]`.
         swivel: The drifting joint in radians, `[N]`.

@@ -1,8 +1,8 @@
-"""Random numbers for many worlds at once, a stream for each world.
+"""Random numbers for many worlds, with a stream for each world.
 
-A batch that draws from one generator makes every world depend on how many others there are. With
-a stream for each row, a world behaves in a batch of thousands as it does alone. All randomness of
-the tabletop is uniform numbers from `random`, so that reading ahead does not change their order.
+If a batch draws from one generator, every world depends on the number of worlds. With a stream for
+each row, a world behaves the same alone and in a batch of thousands. The tabletop uses only uniform
+numbers from `random`, so reading ahead does not change their order.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ class Streams:
     """One generator for each row of a batch.
 
     Args:
-        generators: Row i draws from the i-th one; the row's numbers are those that
-            `generators[i].random` gives one after the other.
+        generators: Row i gets the numbers of `generators[i].random`, in their order.
         read_ahead: How many numbers are read at a time. It changes the speed, not the numbers.
     """
 
     def __init__(self, generators: Sequence[np.random.Generator], read_ahead: int = 256) -> None:
-        """Read nothing yet."""
+        """Start with an empty buffer."""
         self._generators = tuple(generators)
         self._read_ahead = read_ahead
         self._buffer = np.empty((len(self._generators), 0))
@@ -49,7 +48,9 @@ class Streams:
         """Return the next `size[1]` numbers of every row: `float64[size]`."""
         rows, count = size
         if rows != len(self._generators):
-            raise TabletopError(f"expected {len(self._generators)} rows, one a stream, got {rows}.")
+            raise TabletopError(
+                f"expected {len(self._generators)} rows, one for each stream, got {rows}."
+            )
         if self._used + count > self._buffer.shape[1]:
             self._refill(count)
         taken = self._buffer[:, self._used : self._used + count]
@@ -60,6 +61,6 @@ class Streams:
         fresh = np.empty((len(self._generators), max(self._read_ahead, count)))
         for row, generator in zip(fresh, self._generators, strict=True):
             generator.random(out=row)
-        # What is left over comes first: no number is skipped.
+        # Numbers that are left over come first, so that none is skipped.
         self._buffer = np.concatenate([self._buffer[:, self._used :], fresh], axis=1)
         self._used = 0

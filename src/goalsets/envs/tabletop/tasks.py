@@ -1,4 +1,4 @@
-"""The five official tasks for each number of blocks, laid out as in OGBench's cube environments."""
+"""The five official tasks for each number of blocks, similar to OGBench's cube environments."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from goalsets.envs.tabletop.world import TabletopWorld
 NUM_TASKS = 5
 
 _REST = np.array([-1.2, 0.0, 1.6])
-"""Where the gripper waits: above the table, away from every block's goal."""
+"""The gripper's position at the start: above the table, away from the goals of blocks."""
 _REST_SPREAD = np.array([0.4, 0.8, 0.3])
 _START_SPREAD = 0.1
 _LOW, _HIGH = REST_HEIGHT, REST_HEIGHT + BLOCK_SIDE
@@ -29,7 +29,7 @@ _LOW, _HIGH = REST_HEIGHT, REST_HEIGHT + BLOCK_SIDE
 
 @dataclass(frozen=True)
 class TabletopTask:
-    """Where the blocks start and where they should go."""
+    """The start and the goal of each block."""
 
     name: str
     starts: tuple[tuple[float, float, float], ...]
@@ -87,7 +87,7 @@ def official_task(task_id: int, num_blocks: int = 1) -> TabletopTask:
 
 
 def start_tasks(tasks: Sequence[TabletopTask], rng: Uniforms) -> tuple[TabletopWorld, Float]:
-    """Start each of N tasks in a world of its own; return the worlds and their goals `[N, D]`.
+    """Start each of N tasks in its own world; return the worlds and their goals `[N, D]`.
 
     With `Streams.from_seeds(seeds)` each world does exactly what `TabletopEnv` does after
     `reset(seed=seed, options={"task_id": ...})`.
@@ -100,9 +100,9 @@ def start_tasks(tasks: Sequence[TabletopTask], rng: Uniforms) -> tuple[TabletopW
 
 
 def start_states(tasks: Sequence[TabletopTask], rng: Uniforms) -> Float:
-    """Draw a state `[N, D]` to start each of N tasks from.
+    """Draw a start state `[N, D]` for each of N tasks.
 
-    Blocks lie near where the task says, turned at random; the gripper waits, open.
+    Blocks are near the starts of the task, with random yaws; the gripper is open, near its rest.
     """
     places = np.array([task.starts for task in tasks])
     draws = rng.random((len(tasks), 5 + 3 * places.shape[1]))
@@ -114,8 +114,8 @@ def start_states(tasks: Sequence[TabletopTask], rng: Uniforms) -> Float:
 def goal_states(tasks: Sequence[TabletopTask], rng: Uniforms) -> Float:
     """Draw a full goal state `[N, D]` for each of N tasks.
 
-    Blocks are where they should be. All else is a state one might find, and says nothing about
-    the task: random yaws, and a gripper that waits as it does at the start.
+    Blocks are at their goals. The rest of the state is plausible but unrelated to the task: random
+    yaws, and the gripper as at the start.
     """
     places = np.array([task.goals for task in tasks])
     num_blocks = places.shape[1]
@@ -124,7 +124,7 @@ def goal_states(tasks: Sequence[TabletopTask], rng: Uniforms) -> Float:
 
 
 def _waiting(block_pos: np.ndarray, block_yaw: np.ndarray, draws: np.ndarray) -> Float:
-    """States with given blocks and an open gripper that waits, placed by draws `[N, 5]`."""
+    """States with given blocks and an open gripper near its rest, from draws `[N, 5]`."""
     return build_states(
         eff_pos=_REST + _REST_SPREAD * (2 * draws[:, :3] - 1),
         eff_yaw=2 * np.pi * draws[:, 3],

@@ -1,11 +1,11 @@
-"""The tabletop world: a gripper and one or two blocks, many copies at once.
+"""The tabletop world: a gripper and one or two blocks, in many copies.
 
-The gripper goes where it is told, up to a speed. Jaws that close around a block hold it; a held
-block moves and turns with the gripper until the jaws open; a block that nothing holds falls onto
-the table or onto the other block. Nothing else collides.
+The gripper follows its commands up to a maximum speed. Jaws that close around a block hold it. A
+held block moves and turns with the gripper until the jaws open. A block that is not held falls onto
+the table or onto the other block. There are no other collisions.
 
-Only sums, products, quotients and square roots decide what happens: they round alike on every
-machine and for every batch size, which sines do not.
+The dynamics use only sums, products, quotients and square roots. These give equal results on every
+machine and for every batch size; sines do not.
 """
 
 from __future__ import annotations
@@ -53,8 +53,7 @@ TURN = np.float32(math.tan(MAX_TURN / 2))
 """Tangent of half the largest turn: see `_rotation`."""
 
 _RELEASE = np.float32(0.2)
-"""The jaws let go only of a command that opens them further than this: a grip is not lost to
-noise."""
+"""Only a command that opens the jaws further than this releases a block, so that noise does not."""
 _FALL = np.float32(0.5)
 """How far a block falls in a step."""
 _STEP_SECONDS = np.float32(0.1)
@@ -66,10 +65,10 @@ class TabletopWorld:
     """Copies of the table that are stepped together.
 
     Args:
-        num_worlds: How many copies.
+        num_worlds: The number of copies.
         num_blocks: 1 or 2.
-        rng: Where randomness comes from: a generator for all copies, or `Streams` to give each
-            its own.
+        rng: The source of random numbers: a generator for all copies, or `Streams`, with one for
+            each.
     """
 
     def __init__(self, num_worlds: int, num_blocks: int, rng: Uniforms) -> None:
@@ -85,7 +84,7 @@ class TabletopWorld:
 
     @property
     def layout(self) -> StateLayout:
-        """What the coordinates of a state are called."""
+        """The layout of the states."""
         return tabletop_layout(self.num_blocks)
 
     def observe(self) -> Float:
@@ -93,14 +92,14 @@ class TabletopWorld:
         return self._state.copy()
 
     def set_state(self, observations: ArrayLike) -> None:
-        """Put full observations `[N, D]` back into the worlds; one `[D]` goes into all of them."""
+        """Set the worlds to full observations `[N, D]`, or all of them to one `[D]`."""
         states = np.asarray(observations, dtype=np.float32)
         if states.shape not in (self._state.shape, self._state.shape[1:]):
             raise TabletopError(
                 f"expected observations of shape {self._state.shape}, got {states.shape}."
             )
         if not np.isfinite(states).all():
-            raise TabletopError("expected finite observations, got some that are not.")
+            raise TabletopError("expected finite observations, got NaN or infinity.")
         self._state[...] = states
         self._held = held_blocks(self._state)
 
@@ -120,7 +119,7 @@ class TabletopWorld:
             block_pos=position,
             block_yaw=2 * np.pi * places[..., 2],
         )
-        if blocks > 1:  # blocks that fell onto one place are a stack
+        if blocks > 1:  # blocks that overlap become a stack
             below, above = blocks_of(self._state)[:, 0], blocks_of(self._state)[:, 1]
             above[:, 2] += np.where(_overlap(below, above), np.float32(BLOCK_SIDE), 0)
         self._held = held_blocks(self._state)
@@ -144,7 +143,7 @@ class TabletopWorld:
                 f"expected actions of shape {(self.num_worlds, ACTION_DIM)}, got {moves.shape}."
             )
         if not np.isfinite(moves).all():
-            raise TabletopError("expected finite actions, got some that are not.")
+            raise TabletopError("expected finite actions, got NaN or infinity.")
         return np.clip(moves, -1, 1)
 
     def _move_gripper(self, moves: Float) -> None:
@@ -163,7 +162,7 @@ class TabletopWorld:
             _turn_by(turn[rows], block[:, 3:])
             _normalise(block[:, 3:])
             block[:, :3] = after[rows] + offset
-            # What would push a held block into the table or the other block lifts the gripper.
+            # If a held block would enter the table or the other block, lift it and the gripper.
             lift = np.maximum(self._floor(rows, index, block, height) - block[:, 2], 0)
             block[:, 2] += lift
             after[rows, 2] += lift
@@ -171,13 +170,13 @@ class TabletopWorld:
         self._state[:, EFF_POS] = after
 
     def _floor(self, rows: NDArray[np.intp], index: int, block: Float, height: Float) -> Float:
-        """The lowest height that the table and the other block leave to a held block.
+        """The lowest height of a held block above the table and the other block.
 
         Args:
             rows: The worlds in which block `index` is held.
             index: The held block.
-            block: Where it is to go, `[n, 5]`.
-            height: Its height before: another block above that lies on it and is no obstacle.
+            block: Its new state, `[n, 5]`.
+            height: Its height before. A block above this height lies on it and does not block it.
         """
         floor = np.full(len(rows), REST_HEIGHT, dtype=np.float32)
         for other_index in range(self.num_blocks):
@@ -190,7 +189,7 @@ class TabletopWorld:
         return floor
 
     def _move_jaws(self, change: Float) -> None:
-        """Open or close the jaws; they stop at a block between them and pull it to their middle."""
+        """Open or close the jaws. They stop at a block between them, which they centre."""
         opening = self._state[:, OPENING]
         wanted = np.clip(opening + change, 0, 1)
         holding = self._held.any(axis=1)
@@ -203,7 +202,7 @@ class TabletopWorld:
         self._state[:, OPENING] = np.where(stopped, np.float32(BLOCK_OPENING), wanted)
 
     def _drop_blocks(self) -> None:
-        """Let every block that is not held fall towards what is below it."""
+        """Let every block that is not held fall onto the table or the other block."""
         blocks = blocks_of(self._state)
         for index in range(self.num_blocks):
             block = blocks[:, index]
@@ -217,7 +216,7 @@ class TabletopWorld:
             block[:, 2] = np.where(self._held[:, index], block[:, 2], fallen)
 
     def _sense(self, draws: Float) -> None:
-        """Write the coordinates that nobody controls: joints, their speeds, and touch."""
+        """Write the coordinates that are not controlled: joints, their speeds, and touch."""
         joints = self._state[:, JOINT_POS]
         before = joints.copy()
         joints[:, :2] = arm_joints(self._state[:, EFF_POS])
@@ -230,9 +229,9 @@ class TabletopWorld:
 
 
 def _rotation(commands: Float) -> Float:
-    """Cosine and sine `[N, 2]` of the turns that commands `[N]` in [-1, 1] ask for.
+    """Cosine and sine `[N, 2]` of the turns for commands `[N]` in [-1, 1].
 
-    The tangent of half the angle gives both without a sine.
+    Both are computed from the tangent of half the angle, without the sine function.
     """
     t = commands * TURN
     scale = 1 + t * t
@@ -247,11 +246,11 @@ def _turn_by(rotation: Float, vectors: Float) -> None:
 
 
 def _normalise(vectors: Float) -> None:
-    """Give vectors `[N, 2]` length one, in place: rounding must not add up over an episode."""
+    """Scale vectors `[N, 2]` to length one, in place, so that rounding errors do not add up."""
     vectors /= np.sqrt(vectors[:, :1] ** 2 + vectors[:, 1:] ** 2)
 
 
 def _overlap(block: Float, other: Float) -> NDArray[np.bool_]:
-    """Whether one of two blocks `[N, 5]` would come to lie on the other."""
+    """Whether two blocks `[N, 5]` overlap when seen from above."""
     apart = block[:, :2] - other[:, :2]
     return apart[:, 0] ** 2 + apart[:, 1] ** 2 < np.float32(BLOCK_SIDE) ** 2

@@ -1,7 +1,7 @@
 """Every task by name.
 
-A file in this directory that adds tasks to `TASKS` is imported because it is there. Tasks from
-elsewhere do the same: `from goalsets.envs.tasks import TASKS, Task`.
+All files in this directory are imported, and add their tasks to `TASKS`. Other packages do the
+same: `from goalsets.envs.tasks import TASKS, Task`.
 """
 
 from goalsets.core.registry import import_modules

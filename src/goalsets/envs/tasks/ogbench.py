@@ -22,8 +22,7 @@ from goalsets.envs.task import TASKS, Scene, Shows, Task
 if TYPE_CHECKING:
     import gymnasium
 
-# OGBench makes its action space anew, from float64, whenever somebody looks at it. Gymnasium warns
-# each time, also long after the environment was opened.
+# OGBench builds its action space from float64 at each access, and Gymnasium warns each time.
 warnings.filterwarnings("ignore", ".*precision lowered by casting", UserWarning)
 
 
@@ -32,7 +31,7 @@ class OGBenchTask(Task):
     """A task of OGBench, which registers its environments when it is imported."""
 
     def require_libraries(self) -> None:
-        """Say what to install, or that it cannot be."""
+        """Raise an error that says what to install, or that there is no release for this Python."""
         if sys.version_info >= (3, 13) and find_spec("ogbench") is None:
             raise MissingExtraError(
                 f"the environment of {self.name} needs OGBench, which has no release for Python "
@@ -48,12 +47,12 @@ class OGBenchTask(Task):
         return super().make(**kwargs)
 
     def make_drawn(self) -> gymnasium.Env[Any, Any]:
-        """Create the environment: all of them can be drawn."""
+        """Create the environment; all environments of OGBench can be drawn."""
         return self.make()
 
     @property
     def terrain(self) -> Terrain | None:
-        """Of PointMaze, whose states are the plane."""
+        """The terrain of PointMaze, whose states are a plane; None for others."""
         if self.layout.dim != 2:
             return None
         return Terrain(
@@ -65,7 +64,7 @@ class OGBenchTask(Task):
 
 
 _REACH = ((0.25, -0.35, 0.02), (0.6, 0.35, 0.35))
-"""Where the manipulation environments let the gripper go, in metres."""
+"""The gripper's workspace in the manipulation environments, in metres."""
 _RED, _BLUE, _WHITE = (245, 66, 84), (89, 140, 232), (230, 230, 230)
 _ARMS: Shows = (
     (r"object_(\d+)$", (r"block{0}_",)),
@@ -106,10 +105,10 @@ class _Environment(NamedTuple):
     horizon: int
     """Steps of an evaluation episode."""
     data: Mapping[str, int]
-    """H_max by data set: the paper's for its eight tasks; elsewhere as long as an episode of the
-    data or of evaluation, whichever is shorter."""
+    """H_max by data set: the paper's value for its eight tasks; for others the length of an episode
+    of the data or of evaluation, whichever is shorter."""
     goals: tuple[str, ...] = ("", "", "", "", "")
-    """What OGBench calls the official goals, after `task1` and so on."""
+    """OGBench's names of the official goals, without `task1` and so on."""
     scene: Scene = _MAZE
 
 
@@ -163,7 +162,7 @@ _ENVIRONMENTS = (
     _Environment("humanoidmaze-large", _HUMANOID, 2000, {"navigate": 2000, "stitch": 400}),
     _Environment("humanoidmaze-giant", _HUMANOID, 4000, {"navigate": 4000, "stitch": 400}),
     # OGBench also registers `humanoidmaze-teleport-v0`, but its model lacks a material and cannot
-    # be built; there is no data for it either.
+    # be built. There is no data for it either.
     _Environment("antsoccer-arena", _SOCCER, 1000, {"navigate": 1000, "stitch": 200}),
     _Environment("antsoccer-medium", _SOCCER, 1000, {"navigate": 1000, "stitch": 500}),
 )  # fmt: skip
@@ -176,15 +175,16 @@ _UNPUBLISHED = (
 )
 
 _KINDS = {"play": "play", "noisy": "noisy", "pointmaze": "pointmaze", "antmaze": "noisy"}
-"""The column of the paper's table of α: the data decides, or else the maze; others have none."""
+"""The column of the paper's table of α: by the kind of data, or else by the maze; others have
+none."""
 
 
 def _motion(environment: _Environment) -> int | None:
-    """Steps that a motion takes.
+    """The number of steps of a motion.
 
-    A pick and place of OGBench's scripts takes 88: 47 to get there and 41 to carry. Where there are
-    several objects, the hand first puts down what it holds. A press of a button takes 33; with a
-    longer window most questions about a puzzle would be about several presses.
+    A pick and place of OGBench's scripts takes 88 steps: 47 to reach the object and 41 to carry it.
+    With several objects, the hand must first put down the one that it holds. A press of a button
+    takes 33 steps. With a longer window, most queries about a puzzle would need several presses.
     """
     if environment.scene is _MAZE:
         return None

@@ -25,7 +25,7 @@ class TableTask(Task):
 
     @property
     def script(self) -> Script | None:
-        """The scripted player fills a data set in seconds."""
+        """The data of the scripted player, which takes seconds to make."""
 
         def play(episodes: int, seed: int) -> Sequence[Episode]:
             recording = record_play(episodes, 200, num_blocks=self.num_blocks, seed=seed)
@@ -39,7 +39,7 @@ class TableTask(Task):
 
     @property
     def terrain(self) -> Terrain | None:
-        """The block or the gripper is moved, and all else stays as it is."""
+        """Planes in which the block or the gripper moves and everything else stays."""
         return Terrain(
             queries=("cube_pos", "ee_pos", "all"),
             caption="over where the block lies (above) or the gripper is (below), all else as at "

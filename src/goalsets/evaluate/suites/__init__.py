@@ -1,8 +1,8 @@
-"""Suites: one model, many goals, on a fixed list of episodes that every run is given.
+"""Suites: many questions to one model, on a fixed list of episodes, the same for every run.
 
-A *description* (YAML) says which predicates there are and where their references come from; the
-shipped ones stand beside this file. *Building* draws the references once, from held-out data, and
-writes a *suite*: one file with every episode, which *runs* of its task answer.
+A *description* (YAML) lists the predicates and how to draw their references; the shipped ones are
+beside this file. *Building* draws the references once, from held-out data, and writes a *suite*:
+one file with every episode. All runs of its task can be asked.
 """
 
 from goalsets.evaluate.suites.build import build_suite

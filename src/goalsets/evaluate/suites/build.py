@@ -1,4 +1,4 @@
-"""Building a suite: references are drawn once, from held-out data, away from where they start."""
+"""Build a suite: draw references once, from held-out data, away from the start of the episode."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from goalsets.evaluate.suites.suite import (
 from goalsets.workers import silence
 
 FIRST_SEED = 2_000_000
-"""Where the seeds of suites begin: far from those of data collection and of official episodes."""
+"""First seed of suites: far from the seeds of data collection and of official episodes."""
 
 Floats = NDArray[np.float32]
 Starts = dict[tuple[int, int], tuple[Floats, Floats]]
@@ -45,9 +45,9 @@ def build_suite(
     Args:
         task: The task.
         store: Its data; references come from the validation split only.
-        description: What is asked.
-        seed: Decides which references are drawn.
-        watch: Told how many starts have been looked at, of how many.
+        description: The predicates.
+        seed: The seed of the draws.
+        watch: Called with the number of starts done, and of all.
     """
     known = TASKS[task]
     description.check(task, known.layout)
@@ -73,7 +73,7 @@ def build_suite(
         name=description.name,
         task=task,
         layout=layout_digest(known.layout),
-        # Not where it lies: the same data gives the same suite on any machine.
+        # No path, so that the same data gives the same suite on any machine.
         data={"fingerprint": store.fingerprint},
         seed=seed,
         questions=questions,
@@ -86,8 +86,8 @@ def _bank(store: Store, layout: StateLayout) -> Floats:
     bank = store.validation.observations
     if len(bank) == 0:
         raise SuiteError(
-            f"{store.path} has no validation split, and references must be held out. Import the "
-            "data again with --hold-out."
+            f"{store.path} has no validation split, and the goals of a suite must be held out. "
+            "Import the data again with --hold-out."
         )
     if bank.shape[1] != layout.dim:
         raise SuiteError(
@@ -98,7 +98,7 @@ def _bank(store: Store, layout: StateLayout) -> Floats:
 
 
 def _starts(task: Task, episodes: int, seed: int, watch: Callable[[int, int], None]) -> Starts:
-    """Look at every start: every predicate is asked from the same ones."""
+    """Observe every start once: all predicates are asked from the same starts."""
     world = task.open()
     places = [
         (task_id, FIRST_SEED + 100_000 * seed + 1_000 * task_id + index)
@@ -129,7 +129,7 @@ def _draw(
             f"'{predicate.where}'."
         )
     query = predicate.parse(layout)
-    # By its name, so that one predicate's references do not depend on which others there are.
+    # Seeded by its name, so that a predicate's references do not depend on the other predicates.
     rng = np.random.default_rng([seed, zlib.crc32(predicate.name.encode())])
     return [
         SuiteEpisode(
@@ -142,8 +142,8 @@ def _draw(
 def _draw_one(
     predicate: Predicate, query: Query, allowed: Floats, first: Floats, rng: np.random.Generator
 ) -> Floats:
-    """Draw a reference until one is far enough from the first observation."""
-    # Most references are: a few draws at a time find one without looking at the whole bank.
+    """Draw references until one is far enough from the first observation."""
+    # Most are far enough, so a few draws usually find one without a search through the bank.
     for rows in (rng.integers(0, len(allowed), 64), rng.permutation(len(allowed))):
         candidates = allowed[rows]
         far = np.flatnonzero(margin(GoalSet(candidates, query), first) >= predicate.margin)
@@ -156,12 +156,12 @@ def _draw_one(
 
 
 def _plain(state: Floats) -> tuple[float, ...]:
-    """A state as short numbers that are the same in single precision."""
+    """A state as floats with few digits, equal to the state in single precision."""
     return tuple(float(str(value)) for value in state)
 
 
 def _shown_coordinates(description: Description, layout: StateLayout) -> tuple[int, ...]:
-    """The coordinates that some predicate filters: their statistics say what the filters did."""
+    """The coordinates in any predicate's condition; their statistics show its effect."""
     conditions = [predicate.condition(layout) for predicate in description.predicates]
     found = {index for condition in conditions if condition for index in condition.indices}
     return tuple(sorted(found))
@@ -179,7 +179,7 @@ def _statistics(
 
 
 def with_episodes(description: Description, episodes: int | None) -> Description:
-    """The same questions, asked so often from each official start."""
+    """The same description with another number of episodes, if one is given."""
     if episodes is None:
         return description
     if episodes < 1:

@@ -1,7 +1,8 @@
-"""What a suite asks: predicates, declared in YAML, and where their references come from."""
+"""The description of a suite: predicates, declared in YAML, and how to draw their references."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
@@ -15,7 +16,7 @@ from goalsets.evaluate.conditions import Condition
 Goals = Literal["official", "validation"]
 DEFAULT_EPISODES = 20
 MOST_EPISODES = 100_000
-"""Of each predicate from each start."""
+"""Default number of episodes of each predicate from each start."""
 DEFAULT_MARGIN = 2.0
 
 _SUITE_KEYS = ("name", "tasks", "episodes", "margin", "predicates")
@@ -23,7 +24,7 @@ _PREDICATE_KEYS = ("query", "tolerances", "goals", "where", "margin", "descripti
 
 
 class SuiteError(GoalsetsError):
-    """A suite, or its description, that cannot be read, built or run; the message says why."""
+    """A suite or a description cannot be read, built or run; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +33,19 @@ class Predicate:
 
     name: str
     query: str
-    """In the query language; tolerances may stand in it."""
+    """The query as text; it may contain tolerances."""
     tolerances: Mapping[str, float | str] = field(default_factory=dict[str, "float | str"])
-    """By group, over those of the query and the layout."""
+    """Tolerances by group; they replace those of the query and the layout."""
     goals: Goals = "validation"
     """Whether a reference is the official goal, or a state of the validation split."""
     where: str | None = None
     """A condition on references: see `goalsets.evaluate.conditions`."""
     margin: float = DEFAULT_MARGIN
-    """How many tolerances a reference is away from the first observation, at least."""
+    """The least distance of a reference from the first observation, in tolerances."""
     description: str = ""
 
     def parse(self, layout: StateLayout) -> Query:
-        """The question under a layout."""
+        """The query under a layout."""
         return Query.parse(self.query, layout).with_tolerances(self.tolerances)
 
     def condition(self, layout: StateLayout) -> Condition | None:
@@ -59,12 +60,12 @@ class Description:
     name: str
     predicates: tuple[Predicate, ...]
     tasks: tuple[str, ...] = ()
-    """The tasks that it is meant for; any that fits where there are none."""
+    """The tasks that it is meant for; if empty, any task with the right groups."""
     episodes: int = DEFAULT_EPISODES
     """Episodes of each predicate from each official start."""
 
     def check(self, task: str, layout: StateLayout) -> None:
-        """Raise an error unless all of it has a meaning for a task."""
+        """Raise an error unless every predicate can be read under the layout of a task."""
         if self.tasks and task not in self.tasks:
             raise SuiteError(
                 f"the suite {self.name!r} is for {', '.join(self.tasks)}, not for {task!r}."
@@ -97,21 +98,22 @@ def shipped_description(task: str) -> Description:
     )
 
 
-def shipped_descriptions() -> list[Description]:
+@functools.cache
+def shipped_descriptions() -> tuple[Description, ...]:
     """All descriptions that goalsets ships, by name."""
     files = [
         file
         for file in resources.files("goalsets.evaluate.suites").iterdir()
         if file.name.endswith(".yaml")
     ]
-    return [
+    return tuple(
         _described(
             door.parse_yaml(file.read_text(encoding="utf-8"), file.name),
             file.name,
             file.name.removesuffix(".yaml"),
         )
         for file in sorted(files, key=lambda file: file.name)
-    ]
+    )
 
 
 def _described(plain: Any, place: str, name: str) -> Description:  # noqa: ANN401 - as below
@@ -152,7 +154,7 @@ def _predicate(name: str, plain: Any, margin: float) -> Predicate:  # noqa: ANN4
         )
     if goals == "official" and ("where" in plain or "margin" in plain):
         raise SuiteError(
-            f"predicate {name!r} takes the official goals as they are: it can have no 'where' and "
+            f"predicate {name!r} uses the official goals as they are: it can have no 'where' and "
             "no 'margin'."
         )
     where, query = plain.get("where"), plain["query"]

@@ -1,4 +1,4 @@
-"""Running a suite: one checkpoint is asked every question, on the episodes that all are given."""
+"""Run a suite: ask one checkpoint every question, on the suite's episodes."""
 
 from __future__ import annotations
 
@@ -35,35 +35,35 @@ def run_suite(  # noqa: PLR0913 - the flags of a command
 ) -> dict[str, Any]:
     """Ask a run the questions of a suite, append the record to the run, and return it.
 
-    Episodes that the run's records already hold, for this suite and these weights, are not run
-    twice: they would end in the same way.
+    Episodes that are already recorded for this suite and these weights are not run again, because
+    they would end in the same way.
 
     Args:
         run: The run.
-        suite: The suite; refused unless it is for the run's task and layout.
+        suite: The suite; it must be for the run's task and layout.
         step: A step whose weights were kept; the latest checkpoint unless given.
-        only: Predicates to ask; all unless given.
-        episodes: The first so many episodes from each official start; all unless given.
-        again: Run all episodes, whatever the records hold.
-        plan: Ask chains of questions; the record says so. The run's planner is learned if there is
-            none.
+        only: Predicates to ask; by default all.
+        episodes: How many episodes to run from each official start; by default all.
+        again: Run all episodes, even those that are recorded.
+        plan: Ask chains of questions, and mark the record so. If the run has no planner, it is
+            learned.
         workers: Processes.
-        watch: Told the episodes done, all of them, and the successes so far.
-        say: Told of workers that died, of data that is not the suite's, and of a planner that is
+        watch: Called with the episodes done, the number of all, and the successes so far.
+        say: Called with notes: a worker died, the data differs from the suite's, or a planner is
             learned.
     """
     suite.check_run(run.config.task, run.frame.layout, run.path)
     chosen = suite.select(only, episodes)
     if run.data["fingerprint"] != suite.data["fingerprint"]:
         say(
-            f"note: {run.path} was trained on other data than that of the suite, whose references "
+            f"note: {run.path} was trained on other data than the suite's, so the suite's goals "
             "may not be held out from it."
         )
     policy, progress = run.load(step)
     reasons = {name: reason_not_asked(policy, suite, name) for name in suite.questions}
     asked = [e for e in chosen if reasons[e.predicate] is None]
     outcomes = {} if again else known_outcomes(run, suite, progress.step, plan)
-    # Two predicates may ask the same: their episode is one.
+    # Two predicates may ask the same question; that episode is run once.
     todo = dict.fromkeys(suite.spec(e) for e in asked if _key(e) not in outcomes)
     planner = run.planner(say=say) if plan else None  # before every worker would learn it
     start = time.perf_counter()
@@ -93,25 +93,25 @@ def run_suite(  # noqa: PLR0913 - the flags of a command
 
 
 def reason_not_asked(policy: Policy, suite: Suite, predicate: str) -> str | None:
-    """Why a policy cannot be asked a predicate; None where it can.
+    """Why a policy cannot be asked a predicate; None if it can.
 
-    One that is shown more of the reference than the question asks for is judged by the question.
-    One that is not shown all of it would need another training.
+    A policy may see more of the reference than the question asks for; the question judges it. But
+    a policy that does not see all that the question asks for cannot answer it.
     """
     query = Query.parse(suite.questions[predicate].query, policy.layout)
     if not (query.mask & ~policy.hears(query)).any():
         return None
-    return f"it answers {policy.answers}, and is not shown all of '{query}'"
+    return f"it answers {policy.answers}, and does not see all of '{query}'"
 
 
 def known_outcomes(run: Run, suite: Suite, step: int, plan: bool = False) -> dict[Key, Outcome]:
-    """What a run's records say of a suite's episodes, for the weights of a step.
+    """The recorded outcomes of a suite's episodes, for the weights of a step.
 
     Args:
         run: The run.
         suite: The suite.
         step: The step.
-        plan: Look among the records of chains of questions; without it, among the others.
+        plan: Whether to read the records of chains of questions, or the others.
     """
     return {
         (name, entry["task_id"], entry["seed"]): (entry["success"], entry["steps"])

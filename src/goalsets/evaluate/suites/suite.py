@@ -1,4 +1,4 @@
-"""Suite: every episode, written down once, in a file that cannot change unnoticed."""
+"""A suite: every episode in one file, with a digest that reveals changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SuiteQuestion:
     goals: str
     where: str | None
     margin: float | None
-    """None where the official goals were taken as they are."""
+    """None if the official goals are used as they are."""
     description: str
     statistics: Mapping[str, Sequence[float]]
     """Minimum, mean and maximum of the references, by coordinate, in observation units."""
@@ -39,7 +39,7 @@ class SuiteQuestion:
 
 @dataclass(frozen=True)
 class SuiteEpisode:
-    """One episode: who asks, where it starts, and the full reference state."""
+    """One episode: its predicate, its start, and the full reference state."""
 
     predicate: str
     task_id: Whole
@@ -54,11 +54,11 @@ class Suite:
     name: str
     task: str
     layout: str
-    """Digest of the layout that the references and queries are over."""
+    """Digest of the layout of the references and queries."""
     data: Mapping[str, Any]
     """Fingerprint of the data whose validation split the references are from."""
     seed: Whole
-    """What references were drawn with."""
+    """The seed of the draws of references."""
     questions: Mapping[str, SuiteQuestion]
     episodes: tuple[SuiteEpisode, ...]
 
@@ -73,7 +73,7 @@ class Suite:
         plain = self._plain()
         episodes = ",\n".join(json.dumps(episode) for episode in plain.pop("episodes"))
         head = json.dumps({"digest": self.digest, **plain}, indent=1).removesuffix("\n}")
-        # An episode a line: a suite is read by people and by diff, too.
+        # One line for each episode, so that people and diffs can read a suite.
         text = f'{head},\n "episodes": [\n{episodes}\n ]\n}}\n'
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -83,34 +83,34 @@ class Suite:
 
     @classmethod
     def load(cls, path: str | Path) -> Suite:
-        """Read a suite, and refuse one whose content is not what was built."""
+        """Read a suite, and refuse a file whose content does not match its digest."""
         path = Path(path)
         plain = door.read_json(path, what="the suite", kind=SuiteError)
         if not isinstance(plain, dict) or plain.get("format") != FORMAT:
             raise SuiteError(f"{path} is no suite: 'goalsets suite build' writes one.")
         if plain.get("version") != VERSION:
             raise SuiteError(
-                f"{path} is a suite of version {plain.get('version')}; this is goalsets with "
+                f"{path} is a suite of version {plain.get('version')}; this goalsets reads "
                 f"version {VERSION}. Build it again."
             )
         stored = plain.pop("digest", None)
         found = _digest(plain)
         if stored != found:
             raise SuiteError(
-                f"{path} is not the suite that was built: its digest is {stored}, its content has "
-                f"{found}. Build it again, or get the file again."
+                f"{path} was changed after it was built: it names the digest {stored}, but its "
+                f"content has {found}. Build it again, or get the file again."
             )
         suite: Suite = door.fit(plain, cls, f"{path} is damaged", kind=SuiteError)
-        # As the file has it: a whole number among floats reads as a float, and prints otherwise.
+        # Keep the digest of the file: a float such as 1 would print as 1.0 and change it.
         vars(suite)["digest"] = found
         for number, episode in enumerate(suite.episodes):
             if episode.predicate not in suite.questions:
                 raise SuiteError(
-                    f"{path} is damaged: episode {number} asks {episode.predicate!r}, which is no "
-                    "question of the suite."
+                    f"{path} is damaged: episode {number} asks {episode.predicate!r}, but the "
+                    "suite has no such question."
                 )
             if not all(map(math.isfinite, episode.goal)):
-                raise SuiteError(f"{path} is damaged: the goal of episode {number} has no number.")
+                raise SuiteError(f"{path} is damaged: the goal of episode {number} is not finite.")
         return suite
 
     def check_run(self, task: str, layout: StateLayout, run: Path) -> None:
@@ -123,12 +123,13 @@ class Suite:
         found = layout_digest(layout)
         if found != self.layout:
             raise SuiteError(
-                f"the suite {self.name!r} was built over another layout than that of {run} (digest "
-                f"{self.layout}, not {found}): its questions would mean something else."
+                f"the suite {self.name!r} was built for another layout than that of {run} (digest "
+                f"{self.layout}, not {found}): its questions would mean something else. Build a "
+                "suite for this layout."
             )
 
     def select(self, only: Sequence[str] = (), episodes: int | None = None) -> list[SuiteEpisode]:
-        """The episodes of some predicates, all unless given; the first so many of each start."""
+        """The episodes of some or all predicates; the first `episodes` of each start, or all."""
         for name in only:
             if name not in self.questions:
                 raise SuiteError(f"unknown predicate {name!r}: {suggest(name, self.questions)}")
@@ -146,18 +147,18 @@ class Suite:
         return chosen
 
     def spec(self, episode: SuiteEpisode) -> EpisodeSpec:
-        """What a rollout needs to know of an episode."""
+        """The specification of an episode, as a rollout needs it."""
         query = self.questions[episode.predicate].query
         return EpisodeSpec(self.task, episode.task_id, episode.seed, query, episode.goal)
 
     def _plain(self) -> dict[str, Any]:
         plain = {**asdict(self), "format": FORMAT, "version": VERSION}
-        # As it reads back from the file: tuples become lists.
+        # Tuples become lists, as in the file.
         return door.parse_json(json.dumps(plain), "the suite")
 
 
 def layout_digest(layout: StateLayout) -> str:
-    """A digest of what questions mean under a layout; what else it says does not count."""
+    """A digest of the parts of a layout that give queries their meaning."""
     plain = layout_to_dict(layout)
     for group in plain["groups"].values():
         for word in ("description", "kind", "relative_to"):

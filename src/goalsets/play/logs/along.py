@@ -1,4 +1,4 @@
-"""Along an episode: what was recorded, how a question stood, and what policies say of it."""
+"""Evaluate a question along a recorded episode, and ask policies at every step."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ class Said:
     """What one policy says along an episode of T steps."""
 
     actions: Floats
-    """`[T, A]`, what it would have done: asked anew at every step, in the data's own units."""
+    """`[T, A]`, the actions that it would have taken, asked at every step, in the data's units."""
     distances: Floats | None
-    """`[T + 1]`, in the policy's unit; None for those that predict none."""
+    """`[T + 1]`, in the policy's unit; None if it predicts no distance."""
 
     @property
     def finite(self) -> bool:
-        """Whether all of it is numbers."""
+        """Whether all numbers are finite."""
         told = self.distances is None or bool(np.isfinite(self.distances).all())
         return told and bool(np.isfinite(self.actions).all())
 
 
 @dataclass(frozen=True, eq=False)
 class Stands:
-    """How one term of a question stands along an episode."""
+    """One term of a question along an episode."""
 
     name: str
     distance: Floats
@@ -48,9 +48,9 @@ class Stands:
 
     @property
     def tolerances(self) -> NDArray[np.float64]:
-        """`[T + 1]`, how many tolerances it is away: at most 1 where it holds.
+        """`[T + 1]`, the distance in tolerances: at most 1 where the term holds.
 
-        A term without slack is at 0 where it holds, and infinitely far where it does not.
+        A term with tolerance 0 is at 0 where it holds, and infinite elsewhere.
         """
         if self.tolerance > 0:
             return np.asarray(self.distance, np.float64) / self.tolerance
@@ -67,8 +67,7 @@ class Along:
     inside: Flags
     """`[T + 1]`, where the question is answered."""
     left: Floats
-    """`[T + 1]`, steps that the data took from here to its arrival; not a number where it never
-    arrived."""
+    """`[T + 1]`, steps that the data took from here to its arrival; NaN if it never arrived."""
     said: tuple[Said, ...]
     """By each policy."""
 
@@ -80,7 +79,8 @@ class Along:
     def errors(self, number: int) -> Floats | None:
         """Mean absolute errors `[A]` of a policy's actions, on the way to an arrival.
 
-        That is where the question is open and the data answers it later; None where it never is.
+        Those are the steps at which the question is open and the data answers it later. None if
+        there are no such steps.
         """
         rows = np.isfinite(self.left[:-1]) & ~self.inside[:-1]
         if not rows.any():
@@ -97,11 +97,10 @@ def look_along(
     """Ask policies a question at every step of an episode.
 
     Args:
-        episode: What was recorded.
+        episode: The recorded episode.
         goals: The question, with one reference.
-        policies: Who is asked.
-        goal_step: The step of this episode that the reference is the state of; None for references
-            from elsewhere.
+        policies: The policies.
+        goal_step: If the reference is a state of this episode, its step; otherwise None.
     """
     states = np.asarray(episode.observations, np.float32)
     inside = goals.contains(states)
@@ -126,11 +125,11 @@ def _ask(policy: Policy, states: Floats, goals: GoalSet) -> Said:
 
 
 def steps_left(episode: Episode, goals: GoalSet, inside: Flags, goal_step: int | None) -> Floats:
-    """Steps `[T + 1]` from each state of an episode to the data's arrival; NaN where it has none.
+    """Steps `[T + 1]` from each state of an episode to the data's arrival; NaN if there is none.
 
-    With a reference of this episode, the arrival is that of relabeling: the state from which on the
-    question has been answered, until the reference (`goalsets.relabel.arrivals`). With any other,
-    and after the reference, it is the next state that answers the question.
+    If the reference is a state of this episode, the arrival is defined as in relabeling: the first
+    state since which the question holds, up to the reference (`goalsets.relabel.arrivals`). For any
+    other reference, and after the reference, it is the next state that answers the question.
     """
     places = np.arange(len(inside), dtype=np.float32)
     left = _to_next(inside)
@@ -144,7 +143,7 @@ def steps_left(episode: Episode, goals: GoalSet, inside: Flags, goal_step: int |
 
 
 def _to_next(inside: Flags) -> Floats:
-    """Steps from each row to the next that is inside, 0 within; NaN where there is none."""
+    """Steps from each row to the next row inside the set, 0 inside; NaN if there is none."""
     length = len(inside)
     places = np.where(inside, np.arange(length), length)
     following = np.minimum.accumulate(places[::-1])[::-1]

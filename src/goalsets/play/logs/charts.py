@@ -1,4 +1,4 @@
-"""Charts over an episode as SVG: small, many of them below each other, with one cursor in all."""
+"""Small charts over an episode, as SVG, with a common cursor."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 WIDTH = 400
-"""Of a chart, in its own pixels; the page stretches it to the panel's width, up to a limit."""
+"""Width of a chart in its own pixels; the page scales it to the panel, up to a limit."""
 _LEFT, _RIGHT = 46, 6
 _POINTS = 260
-"""Bins over the length of a chart: of each the lowest and the highest number are drawn."""
+"""Bins over the length of a chart: the lowest and the highest number of each are drawn."""
 _GREY, _INK, _CURSOR, _BAND = "#4b5563", "#1f2937", "#111827", "#dcfce7"
 
 Values = NDArray[np.floating]
@@ -27,7 +27,7 @@ class Line:
 
     name: str
     values: Values
-    """`[N]`, a number a step; a gap where it is not finite."""
+    """`[N]`, one number for each step; NaN makes a gap."""
     colour: str
     dashed: bool = False
 
@@ -42,21 +42,21 @@ class Chart:
     """The last step; the axis goes from 0 to there."""
     cursor: int
     band: NDArray[np.bool_] | None = None
-    """`[N]`, steps with a coloured ground."""
+    """`[N]`, steps with a coloured background."""
     marks: tuple[tuple[float, str], ...] = ()
-    """Levels that are drawn across, and what they are."""
+    """Levels that are drawn as lines, with their labels."""
     reading: str = ""
-    """What is read at the cursor, beside the title."""
+    """The text beside the title: the values at the cursor."""
     lowest: float | None = None
-    """Where the axis begins; as the curves need it unless given."""
+    """The lowest value of the axis; by default as the curves need."""
     highest: float | None = None
-    """What goes beyond is cut off."""
+    """The highest value of the axis; curves are cut off there."""
     height: int = 46
     axis: bool = False
     """Whether the steps are written below."""
 
     def svg(self, rate: float | None = None) -> str:
-        """Draw it; steps are told in seconds, too, where there is a rate."""
+        """Draw it; if there is a rate, steps are also given in seconds."""
         low, high = self.span
         top, bottom = 16, 16 + self.height
         full = bottom + (14 if self.axis else 3)
@@ -111,7 +111,7 @@ class Chart:
 
     @property
     def span(self) -> tuple[float, float]:
-        """Where the axis begins and ends."""
+        """The lowest and the highest value of the axis."""
         levels = [level for level, _ in self.marks]
         seen = [v[np.isfinite(v)] for v in (np.asarray(line.values) for line in self.lines)]
         values = np.concatenate([*seen, np.array(levels, float)])
@@ -143,7 +143,7 @@ class Chart:
 
 
 def number(value: float, span: float | None = None) -> str:
-    """A number in few digits; with as many as a chart can show that spans so much."""
+    """A number in few digits; with a span, as many as a chart of that span can show."""
     if span is not None and 1e-3 < span < 1e5:
         return f"{value:,.{max(0, 2 - math.floor(math.log10(span)))}f}"
     if value and (abs(value) >= 1e5 or abs(value) < 1e-3):
@@ -152,7 +152,7 @@ def number(value: float, span: float | None = None) -> str:
 
 
 def legend(lines: Sequence[tuple[str, str, bool]]) -> str:
-    """What colours mean: names, colours, and whether they are dashed; and what the ground does."""
+    """The legend: name, colour and dash of each curve, and the meaning of the background."""
     parts = [
         f"<span style='white-space:nowrap;margin-right:.9em'><span style='display:inline-block;"
         f"width:1.6em;border-top:2px {'dashed' if dashed else 'solid'} {colour};"
@@ -191,7 +191,7 @@ def _pieces(values: NDArray[np.float64]) -> list[list[tuple[float, float]]]:
 
 
 def _stretches(flags: NDArray[np.bool_] | None) -> list[tuple[int, int]]:
-    """Where flags are set: first steps, and the steps after the last."""
+    """The stretches in which flags are set: their first steps, and the steps after their last."""
     if flags is None or not flags.any():
         return []
     edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(np.int8)))

@@ -21,16 +21,16 @@ from goalsets.play.world import Floats
 
 
 class LogQuestion(Question):
-    """A question on a page of logs: where a layout gives no tolerance, the data does.
+    """A question on a page of logs; if the layout has no tolerance, the data gives one.
 
-    Such a tolerance is the usual one, as `goalsets check` takes it.
+    It is the usual tolerance, as in `goalsets check`.
     """
 
     def __init__(self, layout: StateLayout, text: str, usual: UsualTolerances) -> None:
-        """Ask something to begin with; `usual` gives the tolerances that the layout lacks."""
+        """Begin with a question; `usual` gives the tolerances that the layout lacks."""
         self._usual = usual
         self.note = ""
-        """What had to be assumed, for people."""
+        """Assumptions, in words."""
         super().__init__(layout, text)
 
     def _askable(self, query: Query) -> Query:
@@ -41,9 +41,9 @@ class LogQuestion(Question):
 
 @dataclass(frozen=True, eq=False)
 class LogShelf:
-    """Where goals are taken from.
+    """Supplies goals.
 
-    Held-out states are counted through all episodes, as `bank:17` of other commands counts them.
+    Held-out states are numbered through all episodes, like `bank:17` in other commands.
     """
 
     layout: StateLayout
@@ -73,7 +73,7 @@ class LogShelf:
         held = np.flatnonzero(Condition.parse(wanted, self.layout).holds(self.data.observations))
         if len(held) == 0:
             raise GoalError(f"none of {self.data.num_states:,} states satisfies '{wanted}'.")
-        # The middle one: the first that satisfies a condition has only just come there.
+        # Take the middle one: the first has only just begun to satisfy the condition.
         return int(held[len(held) // 2])
 
     def edit(self, goal: Goal, text: str) -> Goal:
@@ -81,7 +81,7 @@ class LogShelf:
         edits = [piece.strip() for piece in text.split(";") if piece.strip()]
         if not edits:
             name = self.layout.groups[0].name if self.layout.groups else "[0]"
-            raise GoalsetsError(f"say what to set, such as {name}=0.")
+            raise GoalsetsError(f"type what to set, such as {name}=0.")
         state = edit_goal(goal.state, edits, self.layout)
         apart = goal.state != state
         typed = [g.name for g in self.layout.groups if apart[list(g.indices)].any()]
@@ -99,6 +99,6 @@ class LogShelf:
 
     def _finder(self) -> GoalFinder:
         def official(_: int) -> Floats:
-            raise GoalError("logs have no official goals: take a state of them.")
+            raise GoalError("logs have no official goals: take a recorded state.")
 
         return GoalFinder(self.layout, (), official, 1, lambda: self.data.observations)

@@ -1,7 +1,7 @@
-"""Which part of a state moves which joint of a model: by name, or as somebody says.
+"""Decide which part of a state moves which joint of a model: by name, or as given.
 
-Names are compared without the words that say no more than that something is a joint:
-`shoulder_pan.pos` moves `shoulder_pan_joint`. What is unclear is left to people, and said.
+Names are compared without words such as `joint` and `pos`: `shoulder_pan.pos` moves
+`shoulder_pan_joint`. If a name is ambiguous, a note asks the user to decide.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _EMPTY_WORDS = {
     *("quat", "quaternion", "orientation", "rot", "rotation"),
 }
 _DEGREES = 3 * math.pi
-"""Numbers without a unit that go beyond this are no radians."""
+"""Numbers without a unit above this are taken as degrees, not radians."""
 _MAPPING_FILES = (".yaml", ".yml", ".json")
 
 
 class JointError(GoalsetsError):
-    """A model and a layout that cannot be brought together; the message says where."""
+    """A model and a layout do not match; the message says where."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Joint:
 
     name: str
     body: str
-    """What it moves."""
+    """The body that it moves."""
     kind: JointKind
     address: int
-    """Of its first number in a pose."""
+    """The index of its first number in a pose."""
     limits: tuple[float, float] | None
 
 
@@ -60,16 +60,16 @@ class Drive:
 
     joint: Joint
     source: str
-    """Of the state, as people name it."""
+    """The part of the state, as people name it."""
     group: str
     """The group that it belongs to."""
     indices: tuple[int, ...]
     part: Part
     factor: float = 1.0
-    """Radians or metres in an observation unit."""
+    """Radians or metres per observation unit."""
 
     def put(self, state: Floats, pose: np.ndarray) -> None:
-        """Write what a state `[D]` says into a pose `[Q]`."""
+        """Write this part of a state `[D]` into a pose `[Q]`."""
         values = np.asarray(state, np.float64)[list(self.indices)]
         at = self.joint.address
         if self.part == "angle":
@@ -83,7 +83,7 @@ class Drive:
 
 @dataclass(frozen=True)
 class Driven:
-    """How states move a model, and what somebody should know of it."""
+    """How states move a model, with notes for the user."""
 
     drives: tuple[Drive, ...]
     notes: tuple[str, ...]
@@ -92,13 +92,13 @@ class Driven:
 def map_joints(
     joints: Sequence[Joint], layout: StateLayout, states: Floats, given: Mapping[str, str]
 ) -> Driven:
-    """Find what moves each joint.
+    """Find the part of the state that moves each joint.
 
     Args:
-        joints: Of the model.
-        layout: Of the states.
-        states: Some of them, `[N, D]`: their range tells degrees from radians.
-        given: Joints by parts of the state, as somebody said; these go before names.
+        joints: The joints of the model.
+        layout: The layout of the states.
+        states: Some states `[N, D]`: their range tells degrees from radians.
+        given: Joints by parts of the state, as the user gave them; they override names.
     """
     by_name = {joint.name: joint for joint in joints}
     span = _span(states)
@@ -127,7 +127,7 @@ def map_joints(
 
 
 def read_joints(words: Sequence[str]) -> dict[str, str]:
-    """Read `--joints`: `shoulder=shoulder_pan_joint,elbow=elbow_joint`, or a file that says it.
+    """Read `--joints`: `shoulder=shoulder_pan_joint,elbow=elbow_joint`, or a file.
 
     In a YAML or JSON file, a group of several coordinates may have a list of joints.
     """
@@ -163,7 +163,7 @@ def _from_file(path: Path) -> dict[str, str]:
 def _by_name(
     joint: Joint, layout: StateLayout, span: Floats, notes: list[str], given: Mapping[str, str]
 ) -> list[Drive]:
-    """What moves a joint by its own name, or by that of the body that is free to move."""
+    """The part of the state with the name of a joint, or of the free body that it moves."""
     names = [joint.name, joint.body] if joint.kind in ("free", "ball") else [joint.name]
     wanted = {_bare(name) for name in names} - {""}
     fitting: dict[Part, list[Group]] = {}
@@ -186,7 +186,7 @@ def _by_name(
 
 
 def _drive(joint: Joint, source: str, layout: StateLayout, span: Floats, notes: list[str]) -> Drive:
-    """Make a part of the state move a joint, or raise an error that says why it cannot."""
+    """Let a part of the state move a joint, or raise an error that says why it cannot."""
     group, indices = find_coordinates(source, layout)
     whole = len(indices) == len(group.indices)
     part = _part_for(joint, group) if whole else _number_for(joint)
@@ -220,7 +220,7 @@ def _number_for(joint: Joint) -> Part | None:
 
 
 def _factor(joint: Joint, source: str, group: Group, highest: float, notes: list[str]) -> float:
-    """Radians or metres in an observation unit of a group."""
+    """Radians or metres per observation unit of a group."""
     base = "rad" if joint.kind == "hinge" else "m"
     if not group.unit:
         if base == "rad" and highest > _DEGREES:
@@ -251,13 +251,13 @@ def _check_limits(joint: Joint, source: str, highest: float, notes: list[str]) -
 
 
 def _span(states: Floats) -> Floats:
-    """The largest number `[D]` of each coordinate, over some states that lie all over the data."""
+    """The largest absolute value `[D]` of each coordinate, over a sample of states."""
     some = np.abs(np.asarray(states[:: max(1, len(states) // 10_000)], np.float32))
     return np.where(np.isfinite(some), some, 0).max(0)
 
 
 def _bare(name: str) -> str:
-    """A name without case, signs, and the words that every joint may have."""
+    """A name in lower case, without punctuation and words such as `joint`."""
     words = re.findall(r"[a-z]+|\d+", name.lower())
     return " ".join(word for word in words if word not in _EMPTY_WORDS)
 
@@ -267,7 +267,7 @@ def _of_kind(joint: Joint) -> str:
 
 
 def _parts(layout: StateLayout) -> Iterator[str]:
-    """What of a state can be named: groups, and the coordinates of those with several."""
+    """The parts of a state that have names: groups, and coordinates of larger groups."""
     for group in layout.groups:
         if len(group.indices) == 1 or group.metric in ("angle", "quaternion"):
             yield group.name

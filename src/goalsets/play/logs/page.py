@@ -1,4 +1,4 @@
-"""The page of logs: what is asked on the left, the scene, what the policies say on the right."""
+"""The page of logs: the question on the left, the scene, the policies' answers on the right."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from goalsets.play.setup import Support
 from goalsets.play.words import note, problem
 
 _LEFT, _RIGHT = 320, 470
-"""Widths of the panels in pixels, where there is room for both."""
+"""Widths of the panels in pixels, if there is room for both."""
 _NARROW = 1100
 """Windows of fewer pixels have one panel, with tabs."""
 _ONE = 380
@@ -25,8 +25,8 @@ class LogPage:
 
     Args:
         desk: The tab.
-        hand: Knows what is drawn.
-        show: What is drawn.
+        hand: Builds the scene.
+        show: The show to draw.
     """
 
     def __init__(self, desk: Desk, hand: LogHand, show: LogShow) -> None:
@@ -72,7 +72,7 @@ class LogPage:
                     gui.add_html(note(text))
 
     def draw(self, show: LogShow) -> None:
-        """Draw everything anew."""
+        """Draw everything again."""
         with self._desk.client.atomic():
             self._error.content = ""
             self._episode.draw(show)
@@ -83,7 +83,7 @@ class LogPage:
             self.draw_scene(show)
 
     def draw_numbers(self, show: LogShow) -> None:
-        """Draw what changes with every step, but need not be seen with every step."""
+        """Draw what changes with every step, but less often than that."""
         self._time.follow(show)
         self._says.draw(show)
 
@@ -98,10 +98,10 @@ class LogPage:
         self._error.content = problem(why)
 
     def say_support(self, found: Support | None) -> None:
-        """Say what the data says; None while that is being counted."""
+        """Show what the data says; None while that is being counted."""
         self._says.say_support(found)
 
 
 def _width(client: viser.ClientHandle) -> int:
-    """Of the window, in pixels; panels are not docked yet, so the scene has all of it."""
+    """Width of the window in pixels; no panel is docked yet, so it is that of the scene."""
     return int(client.camera.image_width) or 1360

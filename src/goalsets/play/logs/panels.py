@@ -15,7 +15,7 @@ from goalsets.play.words import note, problem, sources, support, title
 
 
 class EpisodePanel:
-    """Which episode is shown."""
+    """Chooses the episode."""
 
     def __init__(self, desk: Desk, count: int) -> None:
         """Add the widgets to the present container."""
@@ -32,7 +32,7 @@ class EpisodePanel:
         self._error = gui.add_html("")
 
     def draw(self, show: LogShow) -> None:
-        """Bring the widgets in step."""
+        """Update the widgets."""
         self._number.value = show.episode_number
         self._about.content = words.about_episode(show)
         self._error.content = ""
@@ -56,26 +56,26 @@ class TimePanel:
         self._light = gui.add_html("")
 
     def draw(self, show: LogShow) -> None:
-        """Bring the widgets in step."""
+        """Update the widgets."""
         self._play.label = "Pause" if show.playing else "Play"
         self._play.color = "yellow" if show.playing else "green"
         self._step.max = max(1, show.last)
         self.follow(show)
 
     def follow(self, show: LogShow) -> None:
-        """Bring what changes with every step in step."""
+        """Update what changes with every step."""
         if self._step.value != show.step:
             self._step.value = show.step
         self._light.content = words.light(show)
 
 
 class LogGoalPanel:
-    """Where the goal is taken from, and how it is changed."""
+    """Chooses and changes the goal."""
 
     def __init__(self, desk: Desk) -> None:
         """Add the widgets to the present container."""
         gui = desk.gui
-        gui.add_html(note("A full state, recorded somewhere. The question says what of it counts."))
+        gui.add_html(note("A full recorded state. The question says which part of it counts."))
         self._title = gui.add_html("")
         takes: dict[str, Callable[[Any], None]] = {
             "End": LogShow.take_end,
@@ -104,7 +104,7 @@ class LogGoalPanel:
         self._drawn: Goal | None = None
 
     def draw(self, show: LogShow) -> None:
-        """Bring the widgets in step with the goal."""
+        """Update the widgets to the goal."""
         self._error.content = ""
         if show.goal is self._drawn:
             return
@@ -120,7 +120,7 @@ class LogGoalPanel:
 
 
 class SaysPanel:
-    """What the policies say: actions and distances, how the question stands, and the data."""
+    """What the policies say: actions, distances, the status of the question, and the data."""
 
     def __init__(self, desk: Desk) -> None:
         """Add the widgets to the present container."""
@@ -132,12 +132,12 @@ class SaysPanel:
             self._distances = gui.add_html("")
         with gui.add_folder("How the question stands"):
             self._terms = gui.add_html("")
-        with gui.add_folder("What the data says of the question"):
+        with gui.add_folder("What the data says about the question"):
             self._support = gui.add_html(support(None))
             self._note = gui.add_html("")
 
     def draw(self, show: LogShow) -> None:
-        """Bring charts and tables in step."""
+        """Update charts and tables."""
         along = show.along
         broken = [
             c.name
@@ -155,11 +155,11 @@ class SaysPanel:
         self._note.content = note(assumed) if assumed else ""
 
     def say_support(self, found: Support | None) -> None:
-        """Say what the data says; None while that is being counted."""
+        """Show what the data says; None while that is being counted."""
         self._support.content = support(found)
 
 
-# The desk speaks of the playground's own show; what it hands to commands here is a LogShow.
+# The desk is typed for the playground's own `Show`; here its commands get a `LogShow`.
 
 
 def _beside(by: int) -> Callable[[Any], None]:

@@ -16,13 +16,13 @@ _METRICS = ("euclidean", "absolute")
 
 @dataclass(frozen=True)
 class Place:
-    """A group that says where something is."""
+    """A group that is a position."""
 
     group: Group
 
     @property
     def name(self) -> str:
-        """Of the group."""
+        """The name of the group."""
         return self.group.name
 
     @property
@@ -32,11 +32,11 @@ class Place:
 
     @property
     def metres(self) -> float:
-        """Metres in an observation unit."""
+        """Metres per observation unit."""
         return UNITS[self.group.unit][1] / self.group.scale
 
     def at(self, states: Floats) -> NDArray[np.float64]:
-        """Where it is in states `[..., D]`, in metres: `[..., 3]`; in a plane at height 0."""
+        """The positions `[..., 3]` in states `[..., D]`, in metres; in a plane, height is 0."""
         values = np.asarray(states, np.float64)[..., list(self.group.indices)] * self.metres
         if self.planar:
             values = np.concatenate([values, np.zeros((*values.shape[:-1], 1))], axis=-1)

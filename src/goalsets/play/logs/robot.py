@@ -1,4 +1,4 @@
-"""A robot to draw: a MuJoCo model from MJCF or URDF, posed by recorded states."""
+"""The robot to draw: a MuJoCo model from MJCF or URDF, posed by recorded states."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _PACKAGE = "package://"
 _COLLISIONS = 3
 """The group of geoms that are not drawn."""
 _POSES = 30
-"""States that tell which body carries a place."""
+"""States from which `carried` decides."""
 _STILL = 0.01
-"""Metres within which a place that a body carries stands still before it."""
+"""How far, in metres, a position may move relative to the body that carries it."""
 _LEAST = "1e-6"
-"""Mass and inertia of URDF's links that have none: nothing is simulated."""
+"""Mass and inertia for links of a URDF that have none. Nothing is simulated, so any will do."""
 
 
 class ModelError(GoalsetsError):
-    """A model of a robot that cannot be read; the message says why."""
+    """A model of a robot cannot be read; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,12 +44,12 @@ class Robot:
     """MuJoCo's."""
     driven: Driven
     rest: NDArray[np.float64]
-    """`[Q]`, where joints are that no state moves."""
+    """`[Q]`, the positions of joints that no state moves."""
     followers: tuple[tuple[int, int, NDArray[np.float64]], ...]
-    """Joints that the model ties to others: their address, that of the other, and the polynomial
-    of what the other has moved."""
+    """Joints that the model ties to others: their address, the other's address, and the polynomial
+    of the other's displacement."""
     bodies: tuple[Body, ...]
-    """What can be seen of it, each with the groups of the layout that move it."""
+    """Its visible bodies, each with the groups of the layout that move it."""
 
     @classmethod
     def load(
@@ -59,9 +59,9 @@ class Robot:
 
         Args:
             path: MJCF (.xml) or URDF (.urdf).
-            layout: Of the states.
-            states: `[N, D]`, some recorded ones.
-            joints: What moves what, as `--joints` takes it; by name where nothing is said.
+            layout: The layout of the states.
+            states: `[N, D]`, some recorded states.
+            joints: Which part moves which joint, as in `--joints`; other joints are found by name.
         """
         model = _compile(path)
         driven = map_joints(_joints(model), layout, states, read_joints(joints))
@@ -84,10 +84,10 @@ class Robot:
         return pose.astype(np.float32)
 
     def carried(self, states: Floats, layout: StateLayout) -> dict[str, int]:
-        """The body that carries each place of the layout, if one does, by states `[N, D]`.
+        """The body that carries each place of the layout, if any, found in states `[N, D]`.
 
-        A gripper's place is one that stands still as its hand sees it. Then the hand's ghost shows
-        whether that place is asked for.
+        A hand carries the gripper's place if that place does not move relative to the hand. Then
+        the hand's ghost shows whether the place is asked for.
         """
         data, found = new_data(self.model), dict[str, int]()
         frames = []
@@ -102,18 +102,18 @@ class Robot:
                 ]
             )
             moved = seen.std(0).max(-1)  # [bodies]
-            moved[0] = np.inf  # the world carries what never moves
+            moved[0] = np.inf  # ignore the world, which carries whatever never moves
             if place.planar or not np.isfinite(moved).any():
                 continue
             if moved.min() < _STILL:
-                # Of bodies that are fixed to each other, the one that is nearest.
+                # Among bodies that are fixed to each other, take the nearest.
                 near = np.flatnonzero(moved < moved.min() + 1e-4)
                 away = np.linalg.norm(seen.mean(0)[near], axis=-1)
                 found[place.name] = int(near[away.argmin()])
         return found
 
     def extent(self, states: Floats) -> list[NDArray[np.float64]]:
-        """The lowest and the highest corner of the room that it takes in states `[N, D]`."""
+        """The corners of the box that it occupies in states `[N, D]`."""
         geoms = np.flatnonzero((self.model.geom_rbound > 0) & (self.model.geom_group < _COLLISIONS))
         data, corners = new_data(self.model), []
         for state in states if len(geoms) else ():
@@ -125,7 +125,7 @@ class Robot:
 
     @property
     def notes(self) -> list[str]:
-        """What somebody should know of how it is drawn."""
+        """Notes on how it is drawn."""
         found = list(self.driven.notes)
         tied = {address for address, _, _ in self.followers}
         moved = {drive.joint.name for drive in self.driven.drives}
@@ -135,8 +135,8 @@ class Robot:
         if still:
             found.append(
                 f"no part of the state moves {', '.join(still)}: "
-                f"{'it stays' if len(still) == 1 else 'they stay'} at rest. --joints says what "
-                "moves a joint."
+                f"{'it stays' if len(still) == 1 else 'they stay'} at rest. Name the parts with "
+                "--joints."
             )
         return found
 
@@ -157,10 +157,10 @@ def _compile(path: Path) -> Any:  # noqa: ANN401 - MuJoCo's model
 
 
 def _from_urdf(path: Path) -> Any:  # noqa: ANN401 - as above
-    """A URDF with what is made to be seen; where that cannot be read, with its collision shapes."""
+    """A URDF with its visual shapes; if these cannot be read, with its collision shapes."""
     try:
         model = _urdf(path, visual=True)
-    except ValueError:  # such as meshes of a kind that MuJoCo does not read
+    except ValueError:  # for example meshes in a format that MuJoCo does not read
         return _urdf(path, visual=False)
     for body in range(model.nbody):
         own = np.flatnonzero(model.geom_bodyid == body)
@@ -176,7 +176,7 @@ def _urdf(path: Path, *, visual: bool) -> Any:  # noqa: ANN401 - as above
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
-        raise ModelError(f"{path} is no XML: {error}.") from None
+        raise ModelError(f"{path} is not valid XML: {error}.") from None
     settings = root.find("mujoco/compiler")
     if settings is None:
         own = root.find("mujoco")
@@ -197,7 +197,7 @@ def _urdf(path: Path, *, visual: bool) -> Any:  # noqa: ANN401 - as above
 
 
 def _mesh(name: str, folder: Path, path: Path) -> Path:
-    """Where a mesh is: a `package://` address leads below the nearest directory that has it."""
+    """The file of a mesh; `package://` is resolved below the nearest directory that has it."""
     if not name.startswith(_PACKAGE):
         return (folder / name.removeprefix("file://")).resolve()
     package, _, rest = name.removeprefix(_PACKAGE).partition("/")
@@ -232,7 +232,7 @@ def _followers(
     model: Any,  # noqa: ANN401 - as above
     driven: Driven,
 ) -> tuple[tuple[int, int, NDArray[np.float64]], ...]:
-    """Joints that equalities of the model tie to others, where the state does not say better."""
+    """Joints that equalities of the model tie to others, and that the state does not move."""
     import mujoco
 
     equality: Any = mujoco.mjtEq.mjEQ_JOINT  # pyright: ignore[reportAttributeAccessIssue]
@@ -245,7 +245,7 @@ def _followers(
         address, leads = int(model.jnt_qposadr[one]), int(model.jnt_qposadr[other])
         polynomial = np.array(model.eq_data[index, :5], np.float64)
         if address in moved and leads not in moved and polynomial[1]:
-            # The tie is said the other way round; a line can be turned.
+            # The equality is given the other way round; a linear one can be inverted.
             address, leads = leads, address
             slope = 1.0 / polynomial[1]
             polynomial = np.array([-polynomial[0] * slope, slope, 0.0, 0.0, 0.0])
@@ -260,9 +260,9 @@ def _with_groups(
     drives: Sequence[Drive],
     carried: Mapping[str, int],
 ) -> list[Body]:
-    """Bodies with the groups that move their joints or that say where they are.
+    """Bodies with the groups that move their joints, or that are their positions.
 
-    Others show what their parent does.
+    Other bodies take the groups of their parent.
     """
     own: dict[int, set[str]] = {}
     for drive in drives:

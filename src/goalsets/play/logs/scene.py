@@ -1,7 +1,7 @@
 """The scene of logs: the robot as recorded, its goal as a ghost, and places with their trails.
 
-What stands still is sent once for all tabs. Without a model, groups that are measured in metres are
-drawn as points; without those, there is no scene, and the charts have the room.
+What does not move is sent once for all tabs. Without a model, groups that are measured in metres
+are drawn as points. Without these, there is no scene, and the charts use its space.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import viser
 from numpy.typing import NDArray
 
 from goalsets.core import Query
-from goalsets.play.figures import MET, OPEN, Figure, kinematics, new_data
+from goalsets.play.figures import MET, OPEN, Figure, kinematics, light, new_data, stand
 from goalsets.play.logs.places import Place, places_of
 from goalsets.play.logs.setup import LogSetup
 from goalsets.play.logs.show import LogShow
@@ -24,16 +24,16 @@ _FOV = math.radians(45)
 _TRAILS = ((3, 105, 161), (190, 24, 93), (77, 124, 15), (67, 56, 202), (120, 53, 15))
 _IGNORED = (140, 148, 160)
 _SOME = 5_000
-"""Recorded states that tell how much room places take."""
+"""Recorded states from which the extent of places is computed, …"""
 _POSES = 30
-"""And the robot, which takes longer to pose."""
+"""… and of the robot, which takes longer to pose."""
 
 
 class LogHand:
-    """Knows what is drawn, and builds what all tabs of a server see.
+    """Builds what all tabs of a server see.
 
     Args:
-        setup: What is shown.
+        setup: The episodes, the checkpoints and the robot.
     """
 
     def __init__(self, setup: LogSetup) -> None:
@@ -49,34 +49,17 @@ class LogHand:
 
     @property
     def flat(self) -> bool:
-        """Whether all there is lies in a plane."""
+        """Whether everything lies in a plane."""
         return self.setup.robot is None and all(place.planar for place in self.places)
 
     def build(self, server: viser.ViserServer) -> None:
-        """Put what stands still into the scene of all tabs, and the camera before it."""
+        """Add to the scene of all tabs what does not move, and place the camera."""
         if self.empty:
             return
         scene, robot = server.scene, self.setup.robot
-        scene.configure_default_lights(cast_shadow=False)
-        scene.configure_environment_map(None)
-        scene.add_light_ambient("/still/light", intensity=0.9)
+        light(scene)
         if robot is not None:
-            positions, quaternions = kinematics(robot.model)
-            for body in robot.bodies:
-                if body.moves:
-                    continue
-                for index, mesh in enumerate(body.meshes):
-                    scene.add_mesh_simple(
-                        f"/still/{body.index}/{index}",
-                        mesh.vertices,
-                        mesh.faces,
-                        color=mesh.colour,
-                        flat_shading=True,
-                        cast_shadow=False,
-                        receive_shadow=False,
-                        position=positions[body.index],
-                        wxyz=quaternions[body.index],
-                    )
+            stand(scene, robot.bodies, robot.model)
         self._draw_grid(scene)
         self._place_camera(server)
 
@@ -102,7 +85,7 @@ class LogHand:
         camera.fov = _FOV
 
     def _extent(self) -> tuple[NDArray[np.float64], float]:
-        """The middle of what is drawn, and how long it is."""
+        """The middle and the size of what is drawn."""
         corners: list[NDArray[np.float64]] = []
         states, robot = self.setup.data.observations, self.setup.robot
         some = np.asarray(states[:: max(1, len(states) // _SOME)])
@@ -124,7 +107,7 @@ class LogScene:
 
     Args:
         client: The tab.
-        hand: Knows what is drawn.
+        hand: Has the robot and the places.
     """
 
     def __init__(self, client: viser.ClientHandle, hand: LogHand) -> None:
@@ -164,7 +147,7 @@ class LogScene:
 
 
 class _Mark:
-    """A place: where it is now, the way it takes in the episode, and where the goal has it."""
+    """A place: its current position, its path in the episode, and its position in the goal."""
 
     def __init__(
         self, scene: viser.SceneApi, place: Place, colour: tuple[int, int, int], size: float
@@ -186,7 +169,7 @@ class _Mark:
         self._shown: tuple[int, int] | None = None
 
     def draw(self, show: LogShow, asked: frozenset[str], met: frozenset[str]) -> None:
-        """Bring it in step."""
+        """Update it."""
         if self._shown != (show.episode_number, show.number):
             self._shown = show.episode_number, show.number
             way = self._place.at(np.asarray(show.episode.observations)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""What all sessions on logs share: episodes, checkpoints, the data, and perhaps a robot to draw.
+"""What all sessions on logs share: episodes, checkpoints, the data, and an optional robot.
 
 Nothing here changes while the server runs.
 """
@@ -42,26 +42,26 @@ class LogSetup:
     checkpoints: tuple[Checkpoint, ...]
     store: Store
     std: Floats
-    """`[D]`, the deviations of the training data."""
+    """`[D]`, the standard deviations of the training data."""
     bounds: Bounds
-    """Of actions."""
+    """Bounds of actions."""
     window: int
-    """Steps before a visit that belong to its approach, at most."""
+    """The longest approach, in steps before a visit."""
     robot: Robot | None = None
 
     @property
     def layout(self) -> StateLayout:
-        """Of the states."""
+        """The layout of the states."""
         return self.task.layout
 
     @property
     def rate(self) -> float | None:
-        """Steps a second, where that is known."""
+        """Steps a second, if known."""
         return self.store.rate
 
     @property
     def held_out(self) -> bool:
-        """Whether the episodes were held out; otherwise they are those of training."""
+        """Whether the episodes were held out; otherwise they are training episodes."""
         return self.store.validation.num_transitions > 0
 
     @property
@@ -76,7 +76,7 @@ class LogSetup:
 
     @functools.cached_property
     def shelf(self) -> LogShelf:
-        """Where goals are taken from."""
+        """Supplies goals."""
         return LogShelf(self.layout, self.data)
 
     @functools.cached_property
@@ -91,7 +91,7 @@ class LogSetup:
 
     @functools.cached_property
     def first_question(self) -> str:
-        """What is asked at first: the layout's own question, or the first group that moves."""
+        """The first question: the layout's own, or the first group that moves."""
         if self.layout.task is not None:
             return "task"
         moving = [g.name for g in self.layout.groups if self.std[list(g.indices)].max() > 1e-6]
@@ -104,9 +104,9 @@ class LogSetup:
         return Supporter(counted, every, Rule(self.layout, self.std), self.window)
 
     def support(self, goals: GoalSet) -> Support:
-        """How much of the training data answers a question, and what to know before trusting it."""
+        """How much of the training data answers a question, with warnings."""
         if self.store.train.num_transitions == 0:
-            return Support("The store has no training episodes to look at.", ())
+            return Support("The store has no training episodes.", ())
         question = Question(str(goals.query), goals.query)
         found = self._supporter.look(question, np.asarray(goals.reference)[None], None)
         seen = ask.Support(
@@ -150,13 +150,13 @@ def open_logs(
         runs: Run directories.
         store: The data.
         step: A step whose weights were kept; the latest checkpoint unless given.
-        model: A robot to draw: MJCF (.xml) or URDF.
-        joints: Which parts of a state move which joints, where names do not tell.
+        model: A model of the robot, to draw it: MJCF (.xml) or URDF.
+        joints: Which parts of a state move which joints, if the names differ.
     """
     if not 1 <= len(runs) <= MAX_CHECKPOINTS:
         raise GoalsetsError(f"expected one run, or two to compare, got {len(runs)}.")
     if joints and model is None:
-        raise GoalsetsError("--joints says what moves the joints of a model: give --model, too.")
+        raise GoalsetsError("--joints is about the joints of a model: give --model, too.")
     opened = [Run.open(run) for run in runs]
     first = opened[0]
     for run in opened:
@@ -193,6 +193,6 @@ def _check_fits(run: Run, first: Run, store: Store) -> None:
         raise GoalsetsError(f"{store.path} has no episode of one step or more to show.")
     if run.frame.layout != first.frame.layout:
         raise GoalsetsError(
-            f"two runs are compared under one layout, but that of {run.path.name} is another than "
-            f"that of {first.path.name}."
+            f"two runs must have one layout, but those of {run.path.name} and {first.path.name} "
+            "differ."
         )

@@ -1,6 +1,6 @@
-"""A show of logs: all that one tab is about, without the tab.
+"""A show of logs: the model behind one tab.
 
-An episode and a step in it, a goal, a question, a clock, and what the policies say along the
+It has an episode and a step in it, a goal, a question, a clock, and what the policies say along the
 episode. All of it belongs to one thread.
 """
 
@@ -19,20 +19,20 @@ from goalsets.play.logs.setup import LogSetup
 from goalsets.play.world import Floats
 
 _UNKNOWN_RATE = 20.0
-"""Steps a second that are shown where the store does not know its rate."""
+"""Steps to show a second if the store has no rate."""
 _SLICE = 1 / 30
-"""Seconds between two looks at the page, at full speed."""
+"""Seconds between two updates of the page, at full speed."""
 
 
 class LogShow:
-    """Shows recorded episodes as it is told.
+    """Shows recorded episodes on command.
 
     Args:
-        setup: What is shared with other shows.
+        setup: What all shows share.
     """
 
     def __init__(self, setup: LogSetup) -> None:
-        """Show the first episode, with its own end as the goal."""
+        """Show the first episode, with its last state as the goal."""
         self.setup = setup
         self.question = LogQuestion(setup.layout, setup.first_question, setup.usual)
         self.episode_number = 0
@@ -42,9 +42,9 @@ class LogShow:
         self.number = 0
         """How often another episode was chosen."""
         self._goal_at: tuple[int, int] | None = None
-        """The episode and the step that the goal is the state of; None for one that was edited."""
+        """The episode and the step of the goal; None for a goal that was edited."""
         self._follows = True
-        """Whether the goal is of the episode that is shown, whichever that is."""
+        """Whether the goal changes to the new episode's end when another episode is chosen."""
         self._episode = setup.data.episode(0)
         self._rng = np.random.default_rng(0)
         self._due = 0.0
@@ -54,7 +54,7 @@ class LogShow:
 
     @property
     def episode(self) -> Episode:
-        """What is shown."""
+        """The episode that is shown."""
         return self._episode
 
     @property
@@ -64,7 +64,7 @@ class LogShow:
 
     @property
     def state(self) -> Floats:
-        """`[D]`, at the present step."""
+        """`[D]`, the state at the current step."""
         return np.asarray(self._episode.observations[self.step])
 
     @property
@@ -74,7 +74,7 @@ class LogShow:
 
     @property
     def goal_step(self) -> int | None:
-        """The step of this episode that the goal is the state of; None for one from elsewhere."""
+        """If the goal is a state of this episode, its step; otherwise None."""
         at = self._goal_at
         return at[1] if at is not None and at[0] == self.episode_number else None
 
@@ -122,10 +122,10 @@ class LogShow:
     # --- Time ---------------------------------------------------------------------------------
 
     def choose(self, episode: int) -> None:
-        """Show another episode, from its start; a goal of the old one gives way to its end."""
+        """Show another episode from its start; a goal of the old one is replaced by its end."""
         if not 0 <= episode < self.setup.data.num_episodes:
             raise GoalsetsError(
-                f"there are {self.setup.data.num_episodes} episodes, counted from 0: {episode}."
+                f"there are {self.setup.data.num_episodes} episodes, counted from 0; got {episode}."
             )
         self._episode = self.setup.data.episode(episode)
         self.episode_number, self.step = episode, 0
@@ -140,19 +140,19 @@ class LogShow:
         self.step = min(max(0, step), self.last)
 
     def play(self) -> None:
-        """Let time pass; from the start where it was over."""
+        """Start time; from the first step if the episode was over."""
         if self.step >= self.last:
             self.step = 0
         self.playing = True
         self._due = time.perf_counter()
 
     def pause(self) -> None:
-        """Let time stand."""
+        """Stop time."""
         self.playing = False
 
     @property
     def wait(self) -> float | None:
-        """Seconds until the next step is due; None while time stands."""
+        """Seconds until the next step is due; None while paused."""
         return max(0.0, self._due - time.perf_counter()) if self.playing else None
 
     @property
@@ -162,7 +162,7 @@ class LogShow:
         return 1.0 / ((self.setup.rate or _UNKNOWN_RATE) * self.speed)
 
     def advance(self) -> None:
-        """Show the step that is due by now. Steps that nobody could see are passed over."""
+        """Show the step that is due by now; skip steps that came too fast to be seen."""
         now = time.perf_counter()
         if not self.playing or now < self._due:
             return
@@ -173,4 +173,4 @@ class LogShow:
         self.playing = self.step < self.last
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to free."""

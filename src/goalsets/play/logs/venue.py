@@ -1,4 +1,4 @@
-"""Recorded episodes as what a playground shows."""
+"""The venue of a playground that shows recorded episodes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Logs:
         self._hand = LogHand(setup)
 
     def build(self, server: viser.ViserServer) -> None:
-        """Put what stands still into the scene."""
+        """Add to the scene what does not move."""
         self._hand.build(server)
 
     def open(self, client: viser.ClientHandle, counting: ThreadPoolExecutor) -> LogSession:
@@ -38,7 +38,7 @@ class Logs:
         return LogSession(client, counting, self._setup, self._hand)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is nothing to free."""
 
 
 class LogSession(TabSession):
@@ -47,8 +47,8 @@ class LogSession(TabSession):
     Args:
         client: The tab.
         counting: Counts states in the data, for all sessions.
-        setup: What is shown.
-        hand: Knows what is drawn.
+        setup: The episodes, the checkpoints and the robot.
+        hand: Builds the scene.
     """
 
     waiting = "Asking the policy about the first episode…"
@@ -65,16 +65,16 @@ class LogSession(TabSession):
         super().__init__(client, counting)
 
     def open_show(self) -> LogShow:
-        """Look along the first episode."""
+        """Ask the policies along the first episode."""
         return LogShow(self._setup)
 
     def open_page(self, show: LogShow) -> LogPage:
         """Make the page."""
-        # The panel of the question is that of the playground. It needs a layout, ready-made
-        # questions, and a show with a question that can be asked: logs have all of them.
+        # The question panel is the playground's. It needs only a layout, ready-made questions, and
+        # a show with a question, and logs have all of them.
         setup: Any = cast("Any", self._setup)
         return LogPage(Desk(self._client, setup, self.do), self._hand, show)
 
     def support(self, goals: GoalSet) -> Support:
-        """What the data says of a question."""
+        """What the data says about a question."""
         return self._setup.support(goals)

@@ -1,4 +1,4 @@
-"""What the page of logs says, as HTML. All that comes from people or files is escaped."""
+"""The texts of the page of logs, as HTML. All input from people or files is escaped."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from goalsets.play.logs.show import LogShow
 
 LOGGED = "#1f2937"
 COLOURS = ("#0f766e", "#c2410c")
-"""Of what each checkpoint says."""
+"""The colour of each checkpoint."""
 _TERMS = ("#0369a1", "#be185d", "#4d7c0f", "#4338ca", "#78350f", "#0f766e", "#c2410c", "#6b7280")
 _FAR = 6.0
-"""Tolerances beyond which a term is drawn no further away."""
+"""Distances are drawn up to this many tolerances."""
 _BOX = "margin:0 .75em .5em;padding:.45em .7em;border-radius:6px;font-size:.85em;line-height:1.35"
 _PAD = "margin:0 .75em .4em"
 
 
 def heading(setup: LogSetup) -> str:
-    """Who is asked, and about what."""
+    """The checkpoints, and the data."""
     names = "<br>".join(escape(str(c)) for c in setup.checkpoints)
     return (
         f"<div style='{_PAD};font-size:.85em;line-height:1.35'>"
@@ -38,7 +38,7 @@ def heading(setup: LogSetup) -> str:
 
 
 def about_episode(show: LogShow) -> str:
-    """How long the episode is, and whether policies know it."""
+    """The length of the episode, and whether the policies were trained on it."""
     count, rate = show.setup.data.num_episodes, show.setup.rate
     kind = "held-out" if show.setup.held_out else "training"
     text = (
@@ -51,7 +51,7 @@ def about_episode(show: LogShow) -> str:
 
 
 def light(show: LogShow) -> str:
-    """How the question stands at the cursor, and when the data answers it."""
+    """Whether the question holds at the cursor, and when the data answers it."""
     along, step, rate = show.along, show.step, show.setup.rate
     left = float(along.left[step])
     if along.inside[step]:
@@ -73,7 +73,7 @@ def light(show: LogShow) -> str:
 
 
 def terms(along: Along, layout: StateLayout, step: int, rate: float | None) -> str:
-    """For each requirement how far it is from true at the cursor, and along the episode."""
+    """For each requirement, its distance at the cursor and along the episode."""
     rows: list[str] = []
     for place, term in enumerate(along.terms):
         group = layout.by_name.get(term.name) or Group.loose(int(term.name[1:-1]))
@@ -97,7 +97,7 @@ def terms(along: Along, layout: StateLayout, step: int, rate: float | None) -> s
         along.steps,
         step,
         band=along.inside,
-        marks=((1.0, "as far as is allowed"),),
+        marks=((1.0, "the tolerance"),),
         reading=f"below the red line a term holds; drawn up to {_FAR:.0f}",
         lowest=0.0,
         highest=_FAR,
@@ -149,7 +149,7 @@ def actions(show: LogShow) -> str:
             Line(name, said.actions[:, part], COLOURS[i])
             for i, (name, said) in enumerate(zip(named, along.said, strict=True))
         ]
-        low, high = float(setup.bounds.low[part]), float(setup.bounds.high[part])
+        low, high = setup.bounds.ends(part)
         chart = Chart(
             f"action {part}",
             lines,
@@ -162,14 +162,14 @@ def actions(show: LogShow) -> str:
         off = [None if error is None else float(error[part]) for error in errors]
         reading = _reading(chart, off)
         charts.append(dataclasses.replace(chart, reading=reading).svg(setup.rate))
-    # In a panel that is wide enough, charts stand side by side.
+    # In a wide panel, charts are side by side.
     look = f"{_PAD};display:flex;flex-wrap:wrap;column-gap:1em"
     head = f"<div style='flex:1 0 100%'>{legend(keys)}</div>"
     return f"<div data-actions='{width}' style='{look}'>{head}{''.join(charts)}</div>"
 
 
 def _reading(chart: Chart, errors: Sequence[float | None]) -> str:
-    """What the curves are at the cursor, and how far apart they are while the question is open."""
+    """The values of the curves at the cursor, and the mean errors while the question is open."""
     low, high = chart.span
     if chart.cursor < len(chart.lines[0].values):
         parts = [
@@ -186,7 +186,7 @@ def _reading(chart: Chart, errors: Sequence[float | None]) -> str:
 
 
 def distances(show: LogShow) -> str:
-    """Predicted distance beside the steps that the data took; empty where nobody predicts any."""
+    """Predicted distances and the steps that the data took; empty if none are predicted."""
     along, setup = show.along, show.setup
     told = [
         (i, checkpoint, said.distances)
@@ -222,7 +222,7 @@ def distances(show: LogShow) -> str:
 
 
 def _said(line: Line, step: int, rate: float | None) -> str:
-    """What a curve of distances says at a step."""
+    """The value of a curve of distances at a step, in words."""
     value = float(line.values[step])
     if not np.isfinite(value):
         return f"{line.name}: no answer from here on"

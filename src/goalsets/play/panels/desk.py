@@ -1,4 +1,4 @@
-"""What a panel needs from the page around it."""
+"""What the page offers to its panels."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from goalsets.play.show import Show
 
 Command = Callable[[Show], None]
 CHOSEN = "✓ "
-"""Stands before the label of a button that is chosen. The page's script tells screen readers."""
+"""Precedes the label of a chosen button. The page's script tells screen readers."""
 Complain = Callable[[str], None]
-"""Says on the page why a command was refused."""
+"""Shows on the page why a command was refused."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Desk:
     client: viser.ClientHandle
     setup: Setup
     do: Callable[[Command, Complain | None], None]
-    """Queue a command; the session's own thread runs it, and the page is drawn anew."""
+    """Queue a command; the session's thread runs it and draws the page again."""
 
     @property
     def gui(self) -> viser.GuiApi:
@@ -51,7 +51,7 @@ class Desk:
         commands: dict[str, Command],
         complain: Complain | None = None,
     ) -> None:
-        """Run the command of the button that was clicked in a row of them."""
+        """Run the command of the button that was clicked in a group."""
 
         async def clicked(event: Any) -> None:  # noqa: ANN401 - as above
             self.do(commands[event.target.value.removeprefix(CHOSEN)], complain)
@@ -66,7 +66,7 @@ class Desk:
     ) -> None:
         """Run a command with the value that a person gave a widget.
 
-        What the page itself writes into a widget comes back without a client, and is no command.
+        Values that the page itself writes come back without a client, and are ignored.
         """
 
         async def changed(event: Any) -> None:  # noqa: ANN401 - as above
@@ -83,7 +83,7 @@ class Desk:
         command: Callable[[Show, str], None],
         complain: Callable[[str, str], None],
     ) -> None:
-        """Run a command with a text once Enter was pressed; a refused text stays to be mended."""
+        """Run a command with a text when Enter is pressed; a refused text can be corrected."""
 
         async def submitted(_: Any) -> None:  # noqa: ANN401 - as above
             text = field.value

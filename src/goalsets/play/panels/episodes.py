@@ -1,4 +1,4 @@
-"""Episodes: those that were, to see again and to take along as a film."""
+"""Earlier episodes, to watch again or to download as a film."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class EpisodePanel:
             "Moment", min=0, max=1, step=1, initial_value=0, visible=False
         )
         desk.changes(self._moment, _scrub)
-        self._status = gui.add_html(note("Each episode is kept here when it ends; the last 12."))
+        self._status = gui.add_html(note("The last 12 episodes that ended are kept here."))
 
     def draw(self, show: Show) -> None:
-        """Bring the list in step: newest first."""
+        """Update the list, newest first."""
         recordings = show.snapshot()[::-1]
         found = {recording.title(): recording for recording in recordings}
         labels = tuple(found) or (_NONE,)
@@ -60,7 +60,7 @@ class EpisodePanel:
             self._moment.value = replay.moment
 
     def say(self, text: str, wrong: bool = False) -> None:
-        """Say how a film comes along."""
+        """Show the progress of a film."""
         self._status.content = problem(text) if wrong else note(text)
 
     def _watch(self, show: Show) -> None:

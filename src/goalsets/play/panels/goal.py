@@ -1,4 +1,4 @@
-"""The goal: where its numbers are taken from, and how they are changed."""
+"""The goal: choose it, and change its numbers."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class GoalPanel:
 
     Args:
         desk: The page.
-        offer: Shows the handle of a thing that can be dragged, or none.
+        offer: Shows the handle of one thing, or hides all handles.
     """
 
     def __init__(self, desk: Desk, offer: Callable[[str | None], None]) -> None:
         """Add the widgets to the present container."""
         self._desk = desk
         gui = desk.gui
-        gui.add_html(note("The see-through ghost. Take another, or drag it."))
+        gui.add_html(note("The goal is the see-through ghost. Choose another one, or drag it."))
         self._title = gui.add_html("")
         takes = {"Official": self._official, "Where it is now": _present}
         if len(desk.setup.shelf.bank):
@@ -44,7 +44,7 @@ class GoalPanel:
             self._sources = gui.add_html("")
 
     def draw(self, goal: Goal) -> None:
-        """Bring the widgets in step with the goal."""
+        """Update the widgets to the goal."""
         self._title.content = title(goal)
         self._sources.content = sources(goal)
         self._error.content = ""
@@ -65,7 +65,9 @@ class GoalPanel:
             desk.changes(self._filter, self._choose_filter, self._refuse)
             with gui.add_form(None) as condition_form:
                 self._condition = gui.add_text(
-                    "Condition", "", hint="Such as block0_pos.z > 0.6; 'Another' then obeys it."
+                    "Condition",
+                    "",
+                    hint="Such as block0_pos.z > 0.6; 'Another' then picks such states only.",
                 )
             desk.submits(
                 condition_form, self._condition, self._set_filter, lambda why, _: self._refuse(why)
@@ -87,7 +89,7 @@ class GoalPanel:
             self._set_filter(show, "" if chosen == _ANY else chosen)
 
     def _set_filter(self, show: Show, condition: str) -> None:
-        self._desk.setup.shelf.rows(condition)  # refuses what it cannot read, before it is taken
+        self._desk.setup.shelf.rows(condition)  # raises an error if it cannot be read
         show.filter = condition
         known = (_ANY, *ready_filters(self._desk.setup.task))
         self._filter.value = (condition or _ANY) if (condition or _ANY) in known else _OWN
@@ -96,12 +98,12 @@ class GoalPanel:
 
     def _edit(self, show: Show, text: str) -> None:
         if not text.strip():
-            raise GoalsetsError("say what to set, such as block0_pos.z=6cm.")
+            raise GoalsetsError("type what to set, such as block0_pos.z=6cm.")
         show.set_goal(self._desk.setup.shelf.edit(show.goal, text))
 
 
 def handled_first(desk: Desk) -> str:
-    """The thing that a stranger would drag first: what the task is about."""
+    """The thing whose handle is shown first: the one that the task is about."""
     asked = {term.name for term in desk.setup.task.query.terms}
     grips = desk.setup.shelf.grips
     return next((grip.name for grip in grips if grip.position in asked), grips[0].name)

@@ -1,4 +1,4 @@
-"""Understanding: what is missing, predicted distances, and what the data says."""
+"""Insight: unsatisfied requirements, predicted distances, and what the data says."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from goalsets.play.words import note, support, violations
 
 _COLOURS = ("#0f766e", "#c2410c", "#4338ca", "#be185d", "#4d7c0f", "#0369a1", "#78350f", "#6b7280")
 _DASHES = ([], [6, 4])
-"""The first checkpoint's curves are whole, the second's are dashed."""
+"""The first checkpoint's curves are solid, the second's are dashed."""
 
 
 class InsightPanel:
-    """Draws how the question stands."""
+    """Draws the status of the question."""
 
     def __init__(self, desk: Desk) -> None:
         """Add the widgets to the present container."""
@@ -42,18 +42,18 @@ class InsightPanel:
                 one = len(setup.checkpoints) == 1
                 who = "This learner predicts" if one else "These learners predict"
                 gui.add_html(note(f"{who} no distances."))
-        with gui.add_folder("What the data says of the question"):
+        with gui.add_folder("What the data says about the question"):
             self._support = gui.add_html(support(None))
 
     def draw(self, show: Show) -> None:
-        """Bring table and curves in step."""
+        """Update table and curves."""
         views = show.views()
         self._violations.content = violations(views, show.setup.task.layout)
         if self._plot_place is not None:
             self._draw_curves(show)
 
     def say_support(self, found: Support | None) -> None:
-        """Say what the data says; None while that is being counted."""
+        """Show what the data says; None while that is being counted."""
         self._support.content = support(found)
 
     def _draw_curves(self, show: Show) -> None:
@@ -94,7 +94,7 @@ class InsightPanel:
                     {"label": "step", "labelSize": 18, "size": 32},
                     {"label": unit, "labelSize": 18, "size": 44},
                 ),
-                # The last label of an axis is centred on its end: it needs room beyond it.
+                # The last label of an axis is centred on its end, and needs room beyond it.
                 padding=(12, 18, 0, 0),
                 legend={"show": True},
                 height=230,
@@ -122,8 +122,8 @@ def curves_of(
         if stage.checkpoint.unit is not None:
             prefix = f"{stage.checkpoint.name}: " if len(show.stages) > 1 else ""
             for (name, _), curve in zip(named, told, strict=True):
-                # A stage that is done stays as it is, while another goes on. (A gap would be no
-                # number, and the plot finds no scale for those.)
+                # Repeat the last value of a stage that is done while another goes on. (With NaN
+                # instead, the plot would find no scale.)
                 padded = np.pad(curve, (0, length - len(curve)), mode="edge")
                 curves[prefix + name] = padded.astype(np.float64)
     last = show.steps if show.replay is None else show.replay.recording.steps

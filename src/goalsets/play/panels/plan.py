@@ -1,4 +1,4 @@
-"""The plan: a switch, the steps as they are ticked off, and ways to change them."""
+"""The plan: a switch, the steps with ticks, and ways to change them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WIDTH = 38
 
 
 class PlanPanel:
-    """Draws the plans of a show; only for setups in which somebody has a planner."""
+    """Draws the plans of a show; only for setups with a planner."""
 
     def __init__(self, desk: Desk) -> None:
         """Add the widgets to the present container."""
@@ -49,12 +49,12 @@ class PlanPanel:
             self._end = gui.add_button_group("New step", list(ends), visible=False)
             desk.chooses(self._end, ends, self._refuse)
         self._told.content = note(
-            "Goal and question on the left now make the new step: set them, then insert it. It is "
-            "asked for before the step that is due. The robot follows the plan meanwhile."
+            "Goal and question on the left are now those of the new step. Set them, then insert "
+            "it before the current step. Meanwhile the robot follows the plan."
         )
 
     def draw(self, show: Show) -> None:
-        """Bring everything in step, the editor included."""
+        """Update everything, including the editor."""
         self._error.content = ""
         self._switch.value = show.planning
         self._editor.visible = show.planning
@@ -73,7 +73,7 @@ class PlanPanel:
     def _draw_list(self, steps: dict[str, tuple[int, int]]) -> None:
         if steps == self._steps:
             return
-        # A step that was moved stays chosen, so that it can be moved on.
+        # A step that was moved stays selected, so that it can be moved again.
         kept = next((label for label, step in steps.items() if step == self._keep), None)
         chosen, self._keep = kept or self._list.value, None
         self._steps = steps
@@ -98,7 +98,7 @@ class PlanPanel:
 
 
 def _left(views: Sequence[View]) -> dict[str, tuple[int, int]]:
-    """The steps that are not done, in words: the stage and the number of each."""
+    """The remaining steps by their texts: the stage and the number of each."""
     found: dict[str, tuple[int, int]] = {}
     for stage, view in enumerate(views):
         if view.chain is not None and not view.inside:

@@ -44,9 +44,9 @@ class QuestionPanel:
         desk.submits(form, self._text, self._say, self._refuse_text)
 
     def draw(self, show: Show) -> None:
-        """Bring chips, sliders and text in step with the query, if it is another.
+        """Update chips, sliders and text if the query has changed.
 
-        Otherwise they are left alone: somebody may be typing.
+        Otherwise they are left alone, because a person may be typing.
         """
         question = show.question
         if question.query == self._drawn:
@@ -69,7 +69,7 @@ class QuestionPanel:
         self._error.content = problem(why)
 
     def _refuse_text(self, why: str, text: str) -> None:
-        """The question has not changed; the text that was refused stays to be mended."""
+        """Show why a text was refused; it stays in its field, to be corrected."""
         self._refuse(why)
         self._text.value = text
 
@@ -114,7 +114,7 @@ class QuestionPanel:
 
 
 def _usual(desk: Desk) -> list[str]:
-    """The groups that ready-made questions ask for, other than the one that asks for all."""
+    """The groups in the ready-made questions, apart from the one that asks for everything."""
     layout = desk.setup.task.layout
     asked = np.zeros(layout.dim, dtype=np.bool_)
     for ready in desk.setup.ready:

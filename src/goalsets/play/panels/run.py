@@ -1,4 +1,4 @@
-"""Running: play, pause, step, reset, speed, a push to see recovery, and whether it has arrived."""
+"""The controls: play, pause, step, reset, speed, and a push; and the success light."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class RunPanel:
         self._light = gui.add_html("")
 
     def draw(self, show: Show) -> None:
-        """Bring the controls in step."""
+        """Update the controls."""
         self._play.label = "Pause" if show.playing else _play_label(show)
         self._play.color = "yellow" if show.playing else "green"
         speeds = tuple(
@@ -40,7 +40,7 @@ class RunPanel:
         self.follow(show)
 
     def follow(self, show: Show) -> None:
-        """Bring the light in step."""
+        """Update the light."""
         self._light.content = light(show.views(), show.ending, show.playing)
 
 
@@ -58,7 +58,7 @@ class StartPanel:
         stop = gui.add_checkbox("Stop when reached", True)
         desk.changes(stop, _set_stop)
         endless = gui.add_checkbox(
-            "Keep going", False, hint="After each episode another start and another goal."
+            "Keep going", False, hint="After each episode, begin another with a new start and goal."
         )
         desk.changes(endless, _set_endless)
 

@@ -1,4 +1,4 @@
-"""Query distributions: which variables a relabeled goal is about. One distribution, one file."""
+"""Query distributions: they draw the queries of relabeled goals. Each is one file."""
 
 from goalsets.core.registry import import_modules
 from goalsets.relabel.queries.base import (
@@ -21,7 +21,7 @@ from goalsets.relabel.queries.uniform import Uniform
 import_modules(__name__)
 
 DEFAULT_SCHEME = "gs-blockwise"
-"""The scheme that is trained when nobody says which: the paper's."""
+"""The scheme that is trained by default: the paper's."""
 
 __all__ = [
     "DEFAULT_SCHEME",

@@ -1,12 +1,11 @@
-"""What every query distribution offers, and the schemes that train with one.
+"""The protocol of query distributions, and the schemes that train with them.
 
-A distribution draws boolean masks `[B, D]`, never an empty row, from an explicit generator, and
-declares its marginals: the probability of each coordinate to be active. Add one as a file of this
-package, or of a plugin: a frozen dataclass with `sample` and `marginals`, registered under its
-name, and beside it the scheme that trains with it. The contract tests pick it up.
+A distribution draws boolean masks `[B, D]` from an explicit generator; no row is empty. It also
+declares its marginals: the probability of each coordinate to be active. To add one, write a frozen
+dataclass with `sample` and `marginals` in a file of this package or of a plugin. Register it under
+its name, and add the scheme that trains with it. The contract tests then find it.
 
-Everything is drawn afresh, without a cache of queries: at D = 28 a draw costs a fraction of a
-microsecond, so there is nothing to save.
+Queries are not cached: at D = 28, drawing one takes a fraction of a microsecond.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Weights = NDArray[np.float64]
 
 
 class QueryDistribution(Protocol):
-    """What every query distribution offers."""
+    """The protocol of query distributions."""
 
     def sample(self, layout: StateLayout, batch_size: int, rng: np.random.Generator) -> Masks:
         """Draw `bool[B, D]` with at least one active coordinate in each row."""
@@ -38,7 +37,7 @@ class QueryDistribution(Protocol):
 
 @dataclass(frozen=True)
 class Scheme:
-    """A relabeling scheme: which queries are drawn, and what of them the networks are shown."""
+    """A relabeling scheme: a query distribution, and a conditioner for the networks."""
 
     queries: str
     """A name in `QUERY_DISTRIBUTIONS`."""
@@ -46,7 +45,7 @@ class Scheme:
     """A name in `goalsets.condition.CONDITIONERS`."""
     direct: bool = False
     """Whether presets train it with direct hindsight: relational inputs, labels by arrival, and
-    direct goals. Each can be had with any scheme."""
+    direct goals. Each of these can also be combined with any scheme."""
 
 
 QUERY_DISTRIBUTIONS: Registry[Callable[[], QueryDistribution]] = Registry("query distribution")
@@ -54,10 +53,10 @@ SCHEMES: Registry[Scheme] = Registry("scheme")
 
 
 def random_subsets(counts: NDArray[np.integer], size: int, rng: np.random.Generator) -> Masks:
-    """Draw for each count a uniformly random subset of that many of `size` things.
+    """Draw for each count a uniformly random subset of that many of `size` elements.
 
-    Selection sampling (Knuth, TAOCP 2, Algorithm S): the j-th thing is taken with probability
-    (still wanted) / (still to come). Exact, and a fraction of the price of sorting random keys.
+    Selection sampling (Knuth, TAOCP 2, Algorithm S): the j-th element is taken with probability
+    (still wanted) / (still to come). It is exact, and much faster than sorting random keys.
     """
     wanted = counts.astype(np.float32)
     masks = np.empty((size, len(counts)), dtype=np.bool_)

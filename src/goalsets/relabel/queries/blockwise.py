@@ -14,9 +14,9 @@ from goalsets.relabel.queries.uniform import Uniform
 @QUERY_DISTRIBUTIONS.register("blockwise")
 @dataclass(frozen=True)
 class Blockwise:
-    """The paper's default (appendix, "Blockwise query sampling"): needs no annotation.
+    """The paper's default (appendix, "Blockwise query sampling"); it needs no groups.
 
-    Full-state queries, random coordinates, or the union of a few contiguous spans.
+    It draws full-state queries, random coordinates, or the union of a few contiguous spans.
     """
 
     p_full: float = 0.15
@@ -40,8 +40,8 @@ class Blockwise:
         return masks
 
     def _spans(self, dim: int, batch_size: int, rng: np.random.Generator) -> Masks:
-        # Small unsigned integers keep this in few cache lines, and turn "start <= i < start +
-        # length" into one comparison: below the start, the difference wraps to a large number.
+        # Small unsigned integers need little cache. They also turn "start <= i < start + length"
+        # into one comparison: below the start, the difference wraps around to a large number.
         kind = np.uint8 if dim <= np.iinfo(np.uint8).max else np.uint32
         coordinates = np.arange(dim, dtype=kind)
         counts = rng.integers(1, self.max_spans + 1, batch_size)

@@ -1,4 +1,4 @@
-"""The questions that people ask: one group, a few, an object, objects of a kind, the full state."""
+"""Queries that people ask: one group, a few, an object, objects of a kind, the full state."""
 
 from __future__ import annotations
 
@@ -24,22 +24,21 @@ from goalsets.relabel.queries.base import (
 @QUERY_DISTRIBUTIONS.register("direct")
 @dataclass(frozen=True)
 class Direct:
-    """Questions as people ask them, so that each single one is drawn often enough.
+    """Queries like those that people ask. They are few, so that each is drawn often enough.
 
-    It needs the layout's groups and knows nothing of the task. Where a layout says which groups are
-    of one kind, a kind counts once, however many objects there are. An *object* is what a family
-    of kinds speaks of (`goalsets.core.objects`); the groups without a kind, such as those of the
-    robot, count as one object together.
+    It needs the layout's groups and does not know the task. Groups of one kind count once, for any
+    number of objects. `goalsets.core.objects` defines objects; the groups without a kind, such as
+    those of the robot, together count as one object.
     """
 
     p_single: float = 0.40
-    """One group: a kind, then one of its groups."""
+    """One group: first a kind is drawn, then one of its groups."""
     p_few: float = 0.15
     """Two or three groups, any of them."""
     p_object: float = 0.25
     """One to three groups of one object."""
     p_kind: float = 0.10
-    """Some of the groups of one kind; where no kind has two, a question about an object."""
+    """Some of the groups of one kind; if no kind has two groups, a query about an object."""
     p_full: float = 0.10
     """The full state."""
 
@@ -50,11 +49,11 @@ class Direct:
             raise GoalsetsError(f"shares must be 0 or more and not sum to 0, got {shares}.")
 
     def sample(self, layout: StateLayout, batch_size: int, rng: np.random.Generator) -> Masks:
-        """Draw what sort of question each row is, then what it is about."""
+        """Draw the sort of each query, then its groups."""
         parts = _parts(layout)
         sort = np.searchsorted(self._cumulative[:-1], rng.random(batch_size), side="right")
         chosen = np.zeros((batch_size, len(layout.groups) + 1), dtype=np.bool_)
-        # A few groups of a set, all rows at once: it is asked for at every step, many times over.
+        # For speed, draw a few groups of a set for all rows together.
         rows = np.flatnonzero(sort < _KIND if parts.alike else sort < _FULL)
         which = np.minimum(sort[rows], _OBJECT)
         sets = parts.first[which] + (rng.random(len(rows)) * parts.number[which]).astype(np.int64)
@@ -77,14 +76,14 @@ class Direct:
     def _alike(
         rows: NDArray[np.int64], parts: _Parts, rng: np.random.Generator
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Rows that ask about groups of one kind, by the kind."""
+        """Rows with queries about groups of one kind, for each kind."""
         if parts.alike:
             which = rng.integers(0, len(parts.alike), len(rows))
             for index, members in enumerate(parts.alike):
                 yield rows[which == index], members
 
     def marginals(self, layout: StateLayout) -> Weights:
-        """Sum over the sorts of questions, and over what each is about."""
+        """Sum over the sorts of queries, and over their groups."""
         parts = _parts(layout)
         groups = np.zeros(len(layout.groups) + 1)
         shares = np.diff(self._cumulative, prepend=0.0)
@@ -111,16 +110,19 @@ class Direct:
 
 
 _SINGLE, _FEW, _OBJECT, _KIND, _FULL = range(5)
-"""The sorts of questions, in the order of their shares."""
+"""The sorts of queries, in the order of their shares."""
 _FEWEST, _MOST = np.array([1, 2, 1]), np.array([1, 3, 3])
-"""Groups of a question of the first three sorts."""
+"""The smallest and largest number of groups of the first three sorts."""
 
 
 def _three_of(sizes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Three different numbers below each size, in random order: `[n, 3]`; of fewer, some repeat."""
+    """Three different numbers below each size, in random order: `[n, 3]`.
+
+    For a size below 3, some numbers repeat.
+    """
     left = np.maximum(sizes[:, None] - np.arange(3), 1)
     drawn: NDArray[np.int64] = (rng.random((len(sizes), 3)) * left).astype(np.int64)
-    # Each number counts those that are not taken yet.
+    # Each number is a position among those that are not taken yet: convert it.
     drawn[:, 1] += drawn[:, 1] >= drawn[:, 0]
     taken = np.sort(drawn[:, :2], axis=1)
     drawn[:, 2] += drawn[:, 2] >= taken[:, 0]
@@ -130,20 +132,20 @@ def _three_of(sizes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.
 
 @dataclass(frozen=True)
 class _Parts:
-    """A layout's groups by number, in sets that questions are drawn from."""
+    """A layout's groups by number, in sets from which queries are drawn."""
 
     owner: NDArray[np.int64]
-    """`[D]`: the group of each coordinate; one more than there are for those without."""
+    """`[D]`: the group of each coordinate; the number of groups for coordinates without one."""
     members: NDArray[np.int64]
     """The groups of all sets, one set after the other."""
     begin: NDArray[np.int64]
-    """Where each set begins in that."""
+    """The position in `members` at which each set begins."""
     size: NDArray[np.int64]
-    """How many groups each set has."""
+    """The number of groups in each set."""
     first: NDArray[np.int64]
-    """The first set of each of the first three sorts of questions."""
+    """The first set of each of the first three sorts of queries."""
     number: NDArray[np.int64]
-    """How many sets each of them has."""
+    """The number of sets of each of these sorts."""
     alike: list[NDArray[np.int64]]
     """The groups of each kind that has two or more."""
 
@@ -152,8 +154,8 @@ class _Parts:
 def _parts(layout: StateLayout) -> _Parts:
     if not layout.groups:
         raise GoalsetsError(
-            f"direct queries draw groups, and layout {layout.name!r} has none: "
-            "name some, or use blockwise queries."
+            f"direct queries draw groups, but layout {layout.name!r} has none: "
+            "add groups, or use blockwise queries."
         )
     number = {group.name: index for index, group in enumerate(layout.groups)}
     kinds: dict[str, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Full-state queries: hindsight relabeling as it was before goal sets."""
+"""Full-state queries: the usual hindsight relabeling, without goal sets."""
 
 from __future__ import annotations
 

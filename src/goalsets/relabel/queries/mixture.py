@@ -1,4 +1,4 @@
-"""Several distributions as one."""
+"""A mixture of query distributions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from goalsets.relabel.queries.base import Masks, QueryDistribution, Weights
 
 @dataclass(frozen=True)
 class Mixture:
-    """Any distributions, each with a weight; weights are normalised."""
+    """A mixture of distributions with weights; the weights are normalised."""
 
     parts: Sequence[tuple[QueryDistribution, float]]
 

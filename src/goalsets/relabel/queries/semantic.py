@@ -1,4 +1,4 @@
-"""Whole groups of the layout: the questions that people ask."""
+"""Queries about whole groups of the layout."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from goalsets.relabel.queries.base import (
 @QUERY_DISTRIBUTIONS.register("semantic")
 @dataclass(frozen=True)
 class Semantic:
-    """Whole groups of the layout: a number K of groups, then K of them at random.
+    """Whole groups of the layout: a number K is drawn, then K groups at random.
 
-    K is drawn from P(K = k) ∝ 1/k with probability `p_sparse`, else uniformly. The first serves
-    the short questions people ask, the second keeps long conjunctions in training.
+    K is drawn from P(K = k) ∝ 1/k with probability `p_sparse`, and uniformly otherwise. The first
+    gives the short queries that people ask; the second also gives long conjunctions.
     """
 
     p_sparse: float = 0.6
-    """Probability of drawing K from the law that favours few groups."""
+    """Probability of drawing K from the distribution that prefers few groups."""
 
     def sample(self, layout: StateLayout, batch_size: int, rng: np.random.Generator) -> Masks:
         """Draw the number of groups, then which, then expand groups to coordinates."""
@@ -40,7 +40,7 @@ class Semantic:
         return masks
 
     def marginals(self, layout: StateLayout) -> Weights:
-        """The mean share of groups, where there is a group."""
+        """The mean share of active groups; 0 for coordinates without a group."""
         weights = self._count_weights(layout)
         share = float(weights @ np.arange(1, len(weights) + 1)) / len(weights)
         covered = np.array([owner is not None for owner in layout.owners])
@@ -50,8 +50,8 @@ class Semantic:
         number = len(layout.groups)
         if number == 0:
             raise GoalsetsError(
-                f"semantic queries draw groups, and layout {layout.name!r} has none: "
-                "name some, or use blockwise queries."
+                f"semantic queries draw groups, but layout {layout.name!r} has none: "
+                "add groups, or use blockwise queries."
             )
         sparse = 1.0 / np.arange(1, number + 1)
         return self.p_sparse * sparse / sparse.sum() + (1 - self.p_sparse) / number

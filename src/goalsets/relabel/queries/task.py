@@ -1,4 +1,4 @@
-"""The task's own query, and no other."""
+"""Only the task's own query."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Task:
         return np.tile(Query.parse("task", layout).mask, (batch_size, 1))
 
     def marginals(self, layout: StateLayout) -> Weights:
-        """One where the task looks."""
+        """One at the task's coordinates."""
         return Query.parse("task", layout).mask.astype(np.float64)
 
 

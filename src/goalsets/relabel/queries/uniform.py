@@ -1,4 +1,4 @@
-"""Any coordinates, as many as come."""
+"""Random coordinates: a random number of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from goalsets.relabel.queries.base import (
 @QUERY_DISTRIBUTIONS.register("uniform")
 @dataclass(frozen=True)
 class Uniform:
-    """A number of coordinates uniform in 1..D, then that many at random."""
+    """Random coordinates; their number is uniform in 1..D."""
 
     def sample(self, layout: StateLayout, batch_size: int, rng: np.random.Generator) -> Masks:
         """Draw the number of active coordinates, then which."""

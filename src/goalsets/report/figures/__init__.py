@@ -1,1 +1,1 @@
-"""Figures, one file each; all take results and give drawings, or none where there is nothing."""
+"""Figures, one file each; all take results and return drawings, or none."""

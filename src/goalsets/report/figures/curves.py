@@ -1,6 +1,6 @@
-"""Learning curves: official success over gradient steps, and over the processor time they took.
+"""Learning curves: official success over gradient steps, and over processor time.
 
-Time on a clock shows what else the machine did, so that it is in the table and not in a figure.
+Wall-clock time depends on the load of the machine, so it is in the table and not in a figure.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TIMES = (
 
 
 def draw_curves(results: Results) -> list[Drawing]:
-    """Draw a figure for each task that was evaluated, of the usual recipes."""
+    """Draw a figure for each task that was evaluated, for the usual recipes."""
     return [drawing for task in results.tasks if (drawing := _draw(results, task)) is not None]
 
 
@@ -80,7 +80,7 @@ def _draw(results: Results, task: str) -> Drawing | None:
     schemes = in_order({scheme for _, scheme in curves}, ordered_schemes())
     times = [p.processor_seconds for group in curves.values() for _, ps in group for p in ps]
     known = [time for time in times if time is not None]
-    timed = len(known) == len(times)  # curves of some runs would only seem to compare all
+    timed = len(known) == len(times)  # with times of some runs only, the figure would mislead
     rows = 2 if timed else 1
     figure = Figure(
         figsize=(max(5.0, 1.2 + 2.5 * len(learners)), 0.8 + 2.1 * rows), layout="constrained"
@@ -137,7 +137,7 @@ def _plot(
     *,
     same_places: bool = True,
 ) -> None:
-    """Plot the curves of a scheme: each seed, and the mean where it has a meaning."""
+    """Plot the curves of a scheme: each seed, and the mean if there are several."""
     look = mark(scheme)
     alone = len(seeds) == 1 or not same_places
     for curve in seeds:
@@ -158,7 +158,7 @@ def _plot(
 
 
 def _marker(scheme: str) -> dict[str, Any]:
-    """How evaluations of a scheme are marked: marks in one place lie inside each other."""
+    """The marker of a scheme; markers at the same place are nested, so that all are visible."""
     shape = "X" if mark(scheme).marker == "|" else mark(scheme).marker
     size = {FULL_STATE: 9.5, ORACLE: 7.5, DEFAULT_SCHEME: 6.5}.get(scheme, 4.0)
     return {

@@ -1,4 +1,4 @@
-"""Distance along a rollout: what runs predicted under different queries on the way to a goal."""
+"""Distances that runs predicted along a rollout, under different queries."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from goalsets.report.results import Results
 from goalsets.report.tables import Entry, Table, plain_name
 
 _LINES = ("-", (0, (5, 1)), (0, (1, 1)), (0, (4, 1, 1, 1)), (0, (8, 2)))
-"""By the number of the query, so that queries of one run can be told apart without colour."""
+"""Line styles by the number of the query, so that curves differ without colour."""
 
 
 @dataclass(frozen=True)
 class Predicted:
-    """What one run predicted along one rollout."""
+    """The predictions of one run along one rollout."""
 
     run: RunRecord
     rollout: Mapping[str, Any]
@@ -37,7 +37,7 @@ class Predicted:
 def gather_distances(
     results: Results, notes: list[Note]
 ) -> dict[tuple[str, str, str], list[Predicted]]:
-    """Predictions by task, rollout and unit; of several along one rollout, a run's last."""
+    """Predictions by task, rollout and unit; the last ones of a run along each rollout."""
     found: dict[tuple[str, str, str], dict[str, Predicted]] = {}
     for run in results.runs:
         for record in run.records("distance"):
@@ -61,7 +61,7 @@ def gather_distances(
 
 
 def draw_distances(results: Results, notes: list[Note]) -> list[Drawing]:
-    """Draw a figure for each rollout that runs looked along."""
+    """Draw a figure for each rollout with predictions."""
     found = gather_distances(results, notes)
     return [
         _draw(task, digest, unit, predicted) for (task, digest, unit), predicted in found.items()

@@ -1,7 +1,7 @@
-"""Drawing: a figure with its words, and the marks that a scheme has in all of them.
+"""A figure with its caption, and the mark of each scheme in all figures.
 
-Colours are those of Okabe and Ito, which people with any colour vision can tell apart; every
-scheme also has a mark, a hatch and a kind of line of its own, so that no figure needs its colours.
+Colours are those of Okabe and Ito, which people with any colour vision can tell apart. Every scheme
+also has its own marker, hatch and line style, so that no figure relies on colours.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ PAPER_COLOUR = "#8a8a8a"
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure, and what stands below it."""
+    """A figure and its caption."""
 
     name: str
-    """Of its files."""
+    """The name of its files."""
     title: str
     caption: str
     figure: Figure
     vector: bool = True
-    """Whether the page shows it as SVG; pictures and surfaces are better off as PNG."""
+    """Whether the page shows it as SVG; pictures and surfaces are better as PNG."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Mark:
     marker: str
     hatch: str
     line: Any
-    """A kind of line, as matplotlib takes it."""
+    """A line style of matplotlib."""
 
 
 _MARKS = (
@@ -59,12 +59,12 @@ _MARKS = (
 
 
 def mark(scheme: str) -> Mark:
-    """The mark of a scheme: by its place among them, so that the paper's never change."""
+    """The mark of a scheme, by its place in the list, so that the paper's never change."""
     return _MARKS[ordered_schemes().index(scheme) % len(_MARKS)]
 
 
 def short_task(task: str) -> str:
-    """A task's name without what all of them have."""
+    """A task's name without the part that all tasks have."""
     return task.removesuffix("-v0").replace("-navigate", "")
 
 
@@ -85,7 +85,7 @@ def style() -> Iterator[None]:
             "grid.color": "#e4e4e4",
             "hatch.linewidth": 0.6,
             "legend.frameon": False,
-            # The same runs give the same bytes, so that a committed figure changes with its runs.
+            # The same runs give the same bytes, so a committed figure changes only with its runs.
             "svg.hashsalt": "goalsets",
             "pdf.fonttype": 42,
         }
@@ -96,12 +96,12 @@ def style() -> Iterator[None]:
 def place_legend(
     figure: Figure, handles: Sequence[Any], place: Literal["lower", "upper"] = "lower"
 ) -> None:
-    """Put a legend below or above a figure, in as many rows as its width asks for."""
+    """Put a legend below or above a figure, in as many rows as its width needs."""
     inches = [0.65 + 0.072 * len(str(handle.get_label())) for handle in handles]
     columns = max(1, min(len(handles), int(figure.get_figwidth() / max(inches, default=1.0))))
     if sum(inches) < figure.get_figwidth():
         columns = len(handles)
-    # Matplotlib's types do not know of places outside.
+    # Matplotlib's type hints lack the places outside.
     where: Any = f"outside {place} center"
     figure.legend(handles=list(handles), loc=where, ncols=max(1, columns))
 
@@ -121,7 +121,7 @@ def save(drawing: Drawing, directory: Path) -> list[Path]:
     directory.mkdir(parents=True, exist_ok=True)
     paths = [directory / f"{drawing.name}.{kind}" for kind in FORMATS]
     dates: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    # Laid out once, and not for every format: that takes most of the time.
+    # Lay it out once for all formats, because that takes most of the time.
     drawing.figure.draw_without_rendering()
     drawing.figure.set_layout_engine("none")
     for kind, path in zip(FORMATS, paths, strict=True):

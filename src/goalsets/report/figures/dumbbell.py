@@ -15,11 +15,11 @@ from goalsets.report.results import Cell, Results
 from goalsets.report.tables import points
 
 _GAP = 0.7
-"""Between domains, in rows."""
+"""The gap between domains, in rows."""
 
 
 def draw_dumbbell(results: Results, scheme: str) -> Drawing | None:
-    """Draw it for one GS-HER scheme; None where no run has a score."""
+    """Draw it for one GS-HER scheme; None if no run has a score."""
     from matplotlib.figure import Figure
 
     if not results.cells:
@@ -143,7 +143,7 @@ def _places(tasks: Sequence[str]) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def _domains() -> list[str]:
-    """All headings in the order of the registry; last, that of tasks without one."""
+    """All headings in the order of the registry; the one for tasks without a heading is last."""
     found = dict.fromkeys(task.domain for _, task in TASKS.items())
     found.pop(Task.domain, None)
     return [*found, Task.domain]

@@ -1,4 +1,4 @@
-"""When goal sets help: the gain of GS-HER against that of an oracle projection, a point a task."""
+"""When goal sets help: the gain of GS-HER over that of an oracle projection, one point a task."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Gain:
 
     task: str
     oracle: float
-    """Of HER-Task: how much matching the full state costs."""
+    """The gain of HER-Task: how much matching the full state costs."""
     ours: float
     learners: Sequence[str]
 
@@ -101,7 +101,7 @@ def gain_table(found: Sequence[Gain], scheme: str) -> Table:
 
 
 def draw_gains(results: Results, scheme: str) -> Drawing | None:
-    """Draw the figure; None where no task has all three schemes."""
+    """Draw the figure; None if no task has all three schemes."""
     from matplotlib.figure import Figure
 
     ours, theirs = own_gains(results, scheme), published_gains(scheme)

@@ -1,4 +1,4 @@
-"""Labels beside points that do not cover each other, nor the points."""
+"""Labels beside points that overlap neither each other nor the points."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SIDES = (
     *((-0.7, 0.8), (-0.7, -0.8), (0.0, 1.0), (0.0, -1.0)),
 )
 _AWAY = [(dx * reach, dy * reach) for reach in (9, 16, 26, 38, 54, 72) for dx, dy in _SIDES]
-"""Where a label may stand, in points from its own: near places first."""
+"""Offsets of a label from its point, in typographic points, the nearest first."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Label:
 
 
 def place_labels(axis: Any, labels: Sequence[Label]) -> None:  # noqa: ANN401 - matplotlib's
-    """Write each label at the nearest free place; a line leads to one that had to go far."""
+    """Write each label at the nearest free place; a distant label gets a line."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     renderer = FigureCanvasAgg(axis.figure).get_renderer()

@@ -1,6 +1,6 @@
-"""Figures of value landscapes: what a run predicts over a plane of states, query by query.
+"""Figures of value landscapes: the distance that a run predicts over a plane, for each query.
 
-Drawn from what a run has kept, or else computed from its weights.
+They are drawn from the recorded landscape of a run, or computed from its weights.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from goalsets.workers import silence
 def draw_landscapes(
     results: Results, notes: list[Note], watch: Callable[[int, int], None] = silence
 ) -> list[Drawing]:
-    """Draw one figure for each learner and scheme that has a landscape, of its first seed that can.
+    """Draw one figure for each learner and scheme that has a landscape.
 
-    A seed without weights that has not kept its landscape leaves the figure to the next one.
+    It shows the first seed that has a recorded landscape or its weights.
     """
     chosen: dict[tuple[str, str, str], list[RunRecord]] = {}
     for run in sorted(results.runs, key=lambda run: run.config.seed):
@@ -55,7 +55,7 @@ def draw_landscapes(
 
 
 def _first_of(seeds: list[RunRecord], notes: list[Note]) -> list[Drawing]:
-    """The figure of the first seed that has a landscape; why not where none has."""
+    """The figure of the first seed that has a landscape; if none has, notes say why."""
     reasons: list[Note] = []
     for run in seeds:
         try:
@@ -70,7 +70,7 @@ def _first_of(seeds: list[RunRecord], notes: list[Note]) -> list[Drawing]:
 def _computed(path: Path) -> Landscape:
     if not (path / CHECKPOINT).exists() and not (path / WEIGHTS).exists():
         raise GoalsetsError(
-            f"it has neither weights nor a {LANDSCAPE}, which 'goalsets landscape' keeps."
+            f"it has neither weights nor a {LANDSCAPE}, which 'goalsets landscape' writes."
         )
     return compute_landscape(Run.open(path))
 

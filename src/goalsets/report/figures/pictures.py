@@ -1,4 +1,4 @@
-"""A row of pictures: the tasks that the runs are of."""
+"""Pictures of the tasks of the runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def draw_tasks(
     for number, tasks in enumerate(worlds, start=1):
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # environments have much to say when they are made
+                warnings.simplefilter("ignore")  # environments print many warnings when made
                 pictures[_title(tasks)] = draw(TASKS[tasks[0]], _SIZE)
         except GoalsetsError as error:
             notes += [Note(task, f"not in the pictures: {error}") for task in tasks]
@@ -56,7 +56,7 @@ def draw_tasks(
 
 
 def same_worlds(tasks: Sequence[str]) -> list[list[str]]:
-    """Tasks together that are of one environment, and differ in their data alone."""
+    """Groups of tasks that share an environment and differ only in their data."""
     found: dict[str, list[str]] = {}
     for task in tasks:
         found.setdefault(TASKS[task].env_id if task in TASKS else task, []).append(task)
@@ -64,7 +64,7 @@ def same_worlds(tasks: Sequence[str]) -> list[list[str]]:
 
 
 def _title(tasks: Sequence[str]) -> str:
-    """The name of a task; of several, what they share, and what each has of its own."""
+    """The name of a task; for several, their common part, and the rest of each."""
     names = [short_task(task).split("-") for task in tasks]
     if len(names) == 1:
         return "-".join(names[0])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def draw_predicates(seen: SuiteResults) -> list[Drawing]:
-    """Draw a suite, a figure for each learner and recipe, so that bars stay few."""
+    """Draw a suite: a figure for each learner and recipe, so that each has few bars."""
     groups: dict[tuple[str, str], list[Column]] = {}
     for column in seen.columns:
         groups.setdefault((column.learner, column.variant), []).append(column)
