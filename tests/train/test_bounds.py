@@ -181,7 +181,7 @@ def test_gymnasiums_pusher_is_bounded_by_2(tmp_path: Path) -> None:
         assert actions.min() > 1.2, "it was cut at 1"
         assert actions.max() <= 2
     finally:
-        TASKS._remove("pusher-high-v0")  # noqa: SLF001 - other tests look at all tasks
+        TASKS._remove("pusher-high-v0")  # other tests look at all tasks
 
 
 def test_older_runs_keep_the_bounds_that_they_were_trained_with(plain: Run, tmp_path: Path) -> None:
