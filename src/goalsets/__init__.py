@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from goalsets.data.trajectories import Trajectories
     from goalsets.data.writer import write_store
     from goalsets.envs.adapter import Adapter
-    from goalsets.envs.goalset_env import make_goalset_env
+    from goalsets.envs.goalset_env import GoalSetEnv, make_goalset_env
     from goalsets.envs.task import Task
     from goalsets.evaluate.compare import compare_outcomes
     from goalsets.interop.batches import RelabeledData
@@ -41,6 +41,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Adapter": "goalsets.envs.adapter",
+    "GoalSetEnv": "goalsets.envs.goalset_env",
     "RelabeledData": "goalsets.interop.batches",
     "RelabeledStream": "goalsets.interop.torch_data",
     "Store": "goalsets.data.store",
@@ -104,6 +105,7 @@ __all__ = [
     "Adapter",
     "Episode",
     "GoalSet",
+    "GoalSetEnv",
     "GoalsetsError",
     "Group",
     "Query",
