@@ -9,8 +9,7 @@ The trainer has no code for queries, because goals contain them. One fit answers
 
 import numpy as np
 
-from goalsets import GoalSet, Query
-from goalsets.data.trajectories import Trajectories
+from goalsets import GoalSet, Query, RelabeledData, Trajectories
 from goalsets.envs.episode_queries import Listed
 from goalsets.envs.tabletop import (
     Streams,
@@ -19,7 +18,6 @@ from goalsets.envs.tabletop import (
     start_tasks,
     tabletop_layout,
 )
-from goalsets.interop.batches import RelabeledData
 
 QUESTIONS = ("eff_pos", "eff_yaw")
 FEATURES, BATCHES, EPISODES = 1_500, 60, 100

@@ -11,8 +11,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader
 
-from goalsets import GoalSet, Query
-from goalsets.data.trajectories import Trajectories
+from goalsets import GoalSet, Query, RelabeledData, RelabeledStream, Trajectories
 from goalsets.envs.tabletop import (
     Streams,
     official_tasks,
@@ -20,8 +19,6 @@ from goalsets.envs.tabletop import (
     start_tasks,
     tabletop_layout,
 )
-from goalsets.interop.batches import RelabeledData
-from goalsets.interop.torch_data import RelabeledStream
 
 STEPS, EPISODES = 1_500, 100
 

@@ -18,7 +18,7 @@ import torch
 from stable_baselines3 import SAC, HerReplayBuffer
 from stable_baselines3.common.vec_env import DummyVecEnv
 
-from goalsets.envs.goalset_env import make_goalset_env
+from goalsets import make_goalset_env
 from goalsets.envs.tabletop import record_play
 from goalsets.evaluate.stats import Rate
 from goalsets.interop.sb3 import GoalSetReplayBuffer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from goalsets.core import (
@@ -20,10 +21,56 @@ from goalsets.core.plugins import load_plugin
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from goalsets.check.questions import make_question
+    from goalsets.check.run import check_run
+    from goalsets.data import from_episodes
+    from goalsets.data.store import Store
+    from goalsets.data.tolerances import UsualTolerances
+    from goalsets.data.trajectories import Trajectories
+    from goalsets.data.writer import write_store
+    from goalsets.envs.adapter import Adapter
+    from goalsets.envs.goalset_env import GoalSetEnv, make_goalset_env
     from goalsets.envs.task import Task
+    from goalsets.evaluate.compare import compare_outcomes
+    from goalsets.interop.batches import RelabeledData
+    from goalsets.interop.torch_data import RelabeledStream
     from goalsets.policy import TrainedPolicy
+    from goalsets.runs.config import TrainConfig
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Adapter": "goalsets.envs.adapter",
+    "GoalSetEnv": "goalsets.envs.goalset_env",
+    "RelabeledData": "goalsets.interop.batches",
+    "RelabeledStream": "goalsets.interop.torch_data",
+    "Store": "goalsets.data.store",
+    "Task": "goalsets.envs.task",
+    "TrainConfig": "goalsets.runs.config",
+    "Trajectories": "goalsets.data.trajectories",
+    "UsualTolerances": "goalsets.data.tolerances",
+    "check_run": "goalsets.check.run",
+    "compare_outcomes": "goalsets.evaluate.compare",
+    "from_episodes": "goalsets.data",
+    "make_goalset_env": "goalsets.envs.goalset_env",
+    "make_question": "goalsets.check.questions",
+    "write_store": "goalsets.data.writer",
+}
+"""Where public names are defined that are imported at their first use. They need libraries that
+not all users have, or take a while to import."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'goalsets' has no attribute {name!r}")
+    with needed_by(f"goalsets.{name}"):
+        found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
 
 
 def load(run: str | Path, step: int | None = None) -> TrainedPolicy:
@@ -55,16 +102,31 @@ def check_task(task: Task | str) -> list[str]:
 
 
 __all__ = [
+    "Adapter",
     "Episode",
     "GoalSet",
+    "GoalSetEnv",
     "GoalsetsError",
     "Group",
     "Query",
+    "RelabeledData",
+    "RelabeledStream",
     "StateLayout",
+    "Store",
+    "Task",
+    "TrainConfig",
+    "Trajectories",
+    "UsualTolerances",
     "__version__",
+    "check_run",
     "check_task",
+    "compare_outcomes",
+    "from_episodes",
     "load",
     "load_plugin",
+    "make_goalset_env",
+    "make_question",
     "read_layout",
     "write_layout",
+    "write_store",
 ]

@@ -59,6 +59,9 @@ ERRORS = {
     "error-run": "ask|no-such-run",
     "error-report": "report|no-such-runs",
     "error-picture": "tasks|show|tabletop-single-v0|--picture|x.gif",
+    "error-command": "tran|cube-single-noisy-v0",
+    "error-command-data": "data|improt|csv|logs",
+    "error-command-source": "data|import|parqet|logs",
     "error-both": "query|all|--layout|x.yaml|--task|scene-play-v0",
 }
 

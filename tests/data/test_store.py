@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -62,6 +63,13 @@ def test_round_trip(tmp_path: Path, lengths: list[int], mapped: bool) -> None:
             assert_same(got, expected)
     assert store.fingerprint == written.fingerprint
     store.verify()
+
+
+def test_dictionaries_belong_elsewhere(tmp_path: Path) -> None:
+    episode: Any = {"observations": np.zeros((3, 2)), "actions": np.zeros((2, 1))}
+    with pytest.raises(StoreError, match="expected an Episode, got a dict. goalsets.data.from_epi"):
+        write_store(tmp_path / "s", [episode])
+    assert not (tmp_path / "s").exists()
 
 
 def test_arrays_are_plain_numpy_files(tmp_path: Path) -> None:

@@ -75,3 +75,23 @@ def test_the_reference_has_every_public_name_and_the_site_every_page() -> None:
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in (ROOT / "docs").rglob("*.md"):
         assert f" {page.relative_to(ROOT / 'docs').as_posix()}\n" in settings
+
+
+def test_the_reference_has_every_name_that_the_docs_import() -> None:
+    """Public names come from `goalsets` itself, all others from a module that the page names."""
+    reference = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    rows = [line for line in reference.splitlines() if line.startswith("| `goalsets.")]
+    modules = {module for row in rows for module in re.findall(r"`(goalsets[.\w]+)`", row)}
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+    pages += [*(ROOT / "examples").glob("*.py"), *(ROOT / "docs").rglob("*.ipynb")]
+    pattern = re.compile(r'^[ "]*from (goalsets[.\w]*) import ([\w, ]*)', re.MULTILINE)
+    found = 0
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for module, names in pattern.findall(text):
+            found += 1
+            if module != "goalsets":
+                assert module in modules, f"{page.name} imports from {module}"
+                flat = {name.strip() for name in names.split(",")} & set(goalsets.__all__)
+                assert flat == set(), f"{page.name} imports {flat} from {module}"
+    assert found > 40

@@ -27,8 +27,10 @@ def test_a_landscape_needs_a_plane_and_a_value() -> None:
     assert not has_landscape(dataclasses.replace(MAZE, learner="gcbc"))
     assert not has_landscape(dataclasses.replace(MAZE, task="cube-single-noisy-v0"))
     assert not has_landscape(dataclasses.replace(MAZE, task="a-store-of-ones-own"))
-    with pytest.raises(GoalsetsError, match="has no value landscape: that needs a task"):
+    with pytest.raises(GoalsetsError, match="has no value landscape: that needs a task") as told:
         compute_landscape(Run.open("demo"))
+    assert "'goalsets check " in str(told.value), "it says what the data alone can show"
+    assert "'goalsets distance " in str(told.value)
 
 
 def test_a_maze_lies_in_its_walls_and_the_goal_does_not() -> None:

@@ -59,6 +59,11 @@ assert_type(goalsets.check_task("mine"), list[str])
 assert_type(goalsets.read_layout("layout.yaml"), StateLayout)
 assert_type(goalsets.write_layout(layout, "layout.yaml"), None)
 assert_type(goalsets.__version__, str)
+
+store = goalsets.from_episodes([episode], "store", rate=20)
+assert_type(store, goalsets.Store)
+assert_type(store.train, goalsets.Trajectories)
+assert_type(goalsets.write_store("other", [episode], layout=layout), goalsets.Store)
 """
 
 

@@ -196,6 +196,15 @@ def test_pictures_that_cannot_be_drawn_are_noted(
     assert picture.draw is not fail
 
 
+def test_own_logs_have_no_picture_and_are_noted(tmp_path: Path) -> None:
+    from goalsets.report.reading import read_runs
+
+    scored(tmp_path / "run", 50, task="stores/my-arm")
+    notes: list = []
+    assert draw_tasks(gather(read_runs([tmp_path]).runs, []), notes) is None
+    assert [note.reason for note in notes] == ["not in the pictures: it has no environment here"]
+
+
 @pytest.mark.full
 def test_a_run_without_weights_has_no_landscape(runs: Path, tmp_path: Path) -> None:
     light = shutil.copytree(runs / "table", tmp_path / "light")

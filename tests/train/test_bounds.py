@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,12 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 
 import goalsets
-from goalsets.core import Episode
+from goalsets.core import Episode, Group, StateLayout
 from goalsets.data.bounds import BoundsError, Limits
 from goalsets.data.store import Store
 from goalsets.data.writer import write_store
 from goalsets.envs.tabletop import record_play, tabletop_layout
+from goalsets.envs.tasks import TASKS, Task
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import Run, RunError
 from goalsets.train.session import train
@@ -150,6 +152,36 @@ def test_who_says_what_actions_may_be(played: list[Episode], tmp_path: Path) -> 
     set_there = write_store(tmp_path / "set", played, layout=LAYOUT, limits=Limits(high=(2,)))
     run = train(small(set_there, task=TASK, steps=1), set_there, tmp_path / "other")
     assert run.frame.bounds.high.tolist() == [2.0] * 5
+
+
+@pytest.mark.full
+@pytest.mark.skipif(find_spec("mujoco") is None, reason="needs MuJoCo, of the extra 'sim'")
+def test_gymnasiums_pusher_is_bounded_by_2(tmp_path: Path) -> None:
+    """Its action space is ±2: no constant of ours may cut what the data did."""
+    import gymnasium
+
+    env = gymnasium.make("Pusher-v5")
+    env.action_space.seed(0)
+    episodes = []
+    for seed in range(4):
+        states, actions = [env.reset(seed=seed)[0]], []
+        for _ in range(20):
+            actions.append(1.75 + env.action_space.sample() / 8)  # between 1.5 and 2
+            states.append(env.step(actions[-1])[0])
+        episodes.append(Episode(np.array(states, np.float32), np.array(actions, np.float32)))
+    layout = StateLayout(23, [Group("joints", range(7), tolerance=0.1)])
+    TASKS.add("pusher-high-v0", Task("pusher-high-v0", "Pusher-v5", layout, 100, 10))
+    try:
+        store = write_store(tmp_path / "s", episodes, layout=layout)
+        run = train(small(store, task="pusher-high-v0", steps=10), store, tmp_path / "run")
+        assert run.frame.bounds.origin == "space"
+        assert run.frame.bounds.high.tolist() == [2.0] * 7
+        states = episodes[0].observations
+        actions = goalsets.load(run.path).act(states[:10], states[10:20], "joints")
+        assert actions.min() > 1.2, "it was cut at 1"
+        assert actions.max() <= 2
+    finally:
+        TASKS._remove("pusher-high-v0")  # other tests look at all tasks
 
 
 def test_older_runs_keep_the_bounds_that_they_were_trained_with(plain: Run, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from goalsets import __version__
 from goalsets.cli.overview import overview
 from goalsets.core import GoalsetsError
+from goalsets.core.errors import suggest
 from goalsets.core.extras import needed_by
 from goalsets.core.plugins import use_plugins
 
@@ -57,6 +58,7 @@ def _dispatch(words: list[str]) -> None:
         print(overview(_GOALSETS, _verbs()))
         raise SystemExit(0)
     elif words[:1] == ["data"]:
+        _check_source(words)
         _run(_data_verbs(), words[1:], "goalsets data", _DATA)
     elif words[:1] == ["suite"]:
         _run(_suite_verbs(), words[1:], "goalsets suite", _SUITE)
@@ -101,6 +103,11 @@ _SUITE = "Suites: many questions to one model, on the same episodes for every ru
 def _run(verbs: Verbs, words: list[str], program: str, description: str) -> None:
     import tyro
 
+    if words and not words[0].startswith("-") and words[0] not in verbs:
+        raise GoalsetsError(
+            f"unknown command '{program} {words[0]}': {suggest(words[0], verbs)} "
+            f"'{program} --help' describes all."
+        )
     tyro.extras.subcommand_cli_from_dict(
         {name: _reflowed(verb) for name, verb in verbs.items()},
         prog=program,
@@ -108,6 +115,14 @@ def _run(verbs: Verbs, words: list[str], program: str, description: str) -> None
         args=words,
         config=_config(),
     )
+
+
+def _check_source(words: list[str]) -> None:
+    """Raise an error with the near names if `goalsets data import` names an unknown format."""
+    from goalsets.data.sources import SOURCES
+
+    if words[1:2] == ["import"] and words[2:] and not words[2].startswith("-"):
+        SOURCES[words[2]]
 
 
 def _one_task(verb: str, words: list[str]) -> None:

@@ -101,6 +101,12 @@ class StoreWriter:
 
     def add(self, episode: Episode, split: Split = "train") -> None:
         """Append an episode."""
+        if not isinstance(episode, Episode):  # such as a dictionary, which `from_episodes` takes
+            raise StoreError(
+                f"expected an Episode, got a {type(episode).__name__}. "
+                "goalsets.data.from_episodes(episodes, path) takes dictionaries, proposes a layout "
+                "and writes a store to train on."
+            )
         if split == "train" and self.counts["validation"]:
             raise StoreError(
                 "got an episode for training after one for validation: add all episodes for "

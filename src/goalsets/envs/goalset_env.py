@@ -83,21 +83,22 @@ class GoalSetEnv(gymnasium.Env[Any, Any]):
     ) -> None:
         """Check that the environment, the layout and the goals fit."""
         self._adapter, layout = as_adapter(env, layout, keys)
-        self.env = self._adapter.env
+        self.env: gymnasium.Env[Any, Any] = self._adapter.env
         # The official query may contain tolerances: they count too.
         official = {} if layout.task is None else Query.parse("task", layout).tolerances
-        self.layout = with_tolerances(layout, {**official, **(tolerances or {})})
-        self.queries = as_queries(queries, self.layout)
+        self.layout: StateLayout = with_tolerances(layout, {**official, **(tolerances or {})})
+        self.queries: Queries = as_queries(queries, self.layout)
         self.epsilon = epsilon
         self.negative = negative
         self.terminate = terminate
         if epsilon is None:
             check_tolerances(self.layout)
         self._goals = None if goals is None else checked_goals(goals, self.layout)
-        self.action_space = self.env.action_space
-        self.observation_space = _observation_space(*state_bounds(self._adapter, self.layout.dim))
+        self.action_space: gymnasium.Space[Any] = self.env.action_space
+        ends = state_bounds(self._adapter, self.layout.dim)
+        self.observation_space: gymnasium.Space[Any] = _observation_space(*ends)
         self.metadata = self.env.metadata
-        self.render_mode = self.env.render_mode
+        self.render_mode: str | None = self.env.render_mode
         self._goal = np.zeros(2 * self.layout.dim, dtype=np.float32)
 
     @classmethod

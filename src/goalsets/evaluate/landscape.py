@@ -64,7 +64,8 @@ def compute_landscape(run: Run) -> Landscape:
         raise GoalsetsError(
             f"{run.path} has no value landscape: that needs a task with a plane of states and a "
             f"learner with a distance; this run is {run.config.learner} on "
-            f"{run.config.task}."
+            f"{run.config.task}. 'goalsets check {run.path}' measures predicted distances on the "
+            f"data alone, and 'goalsets distance {run.path}' draws them along an episode."
         )
     # Without a checkpoint, use the last weights that were kept.
     kept = None if run.checkpoint.exists() or not run.steps else run.steps[-1]

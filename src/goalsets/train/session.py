@@ -246,8 +246,8 @@ def make_frame(config: TrainConfig, store: Store) -> Frame:
         layout = task.layout
     if layout is None:
         raise GoalsetsError(
-            f"{store.path} has no layout, so queries cannot name groups. Import the data again "
-            "with --layout."
+            f"{store.path} has no layout, so queries cannot name groups. Import the data again, "
+            "or use goalsets.data.from_episodes: both propose a layout."
         )
     if store.train.num_transitions < 1:
         raise GoalsetsError(f"{store.path} has no transitions to train on.")

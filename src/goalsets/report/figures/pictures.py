@@ -26,6 +26,9 @@ def draw_tasks(
     pictures = {}
     worlds = same_worlds(results.tasks)
     for number, tasks in enumerate(worlds, start=1):
+        if tasks[0] not in TASKS:  # logs of one's own, or a plugin's task without the plugin
+            notes.append(Note(tasks[0], "not in the pictures: it has no environment here"))
+            continue
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # environments print many warnings when made
