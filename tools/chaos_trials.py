@@ -270,7 +270,10 @@ def sweep_on_ray(world: World) -> None:
         plain = commands(world.place, world.reference)["sweep"][:4]
         words = [*plain, "--engine", "ray", "--address", cluster.address]
         process = world.start(*words)
-        time.sleep(world.rng.uniform(0.5, 1.5) * world.took(process))
+        # Ray takes an unknown time to start, so wait until there is something to disturb.
+        if _working(world, process, seconds=240) is None:
+            world.counts["had ended before the kill"] += 1
+        time.sleep(world.rng.uniform(0, 0.5) * world.took(process))
         if world.rng.random() < 0.5:
             cluster.remove_node(nodes[0], allow_graceful=False)
             cluster.add_node(**node)
@@ -286,14 +289,34 @@ def sweep_on_ray(world: World) -> None:
 
 
 def _kill_ray_worker(world: World) -> int:
-    """Kill one that works on a run: its status says which."""
+    """Kill one that works on a run, if there is one."""
+    worker = _at_work(world)
+    if worker is None:
+        return 0
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(worker, signal.SIGKILL)
+        return 1
+    return 0
+
+
+def _working(world: World, driver: subprocess.Popen[str], seconds: float) -> int | None:
+    """Wait until a run of the sweep is worked on; return the process that does it."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and driver.poll() is None:
+        if (worker := _at_work(world)) is not None:
+            return worker
+        time.sleep(0.05)
+    return None
+
+
+def _at_work(world: World) -> int | None:
+    """The process that works on a run, as the status of the run says."""
     for path in sorted((world.place / "sweep").rglob(STATUS)):
         with contextlib.suppress(OSError, ValueError, KeyError):
             status = json.loads(path.read_text())
             if status["state"] == "running":
-                os.kill(status["pid"], signal.SIGKILL)
-                return 1
-    return 0
+                return int(status["pid"])
+    return None
 
 
 def serve(world: World) -> None:
