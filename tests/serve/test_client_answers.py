@@ -52,7 +52,7 @@ def server(status: int, body: bytes) -> Iterator[Client]:
             with contextlib.suppress(OSError):
                 self.wfile.write(body)
 
-        do_POST = do_GET
+        do_POST = do_GET  # noqa: N815 - the name that the library calls
 
         def log_message(self, *_: object) -> None:
             pass

@@ -196,8 +196,9 @@ def _checked_port(host: str, port: int) -> int:
         try:
             probe.bind((host, port))
         except (OSError, OverflowError) as error:
+            why = getattr(error, "strerror", None) or error
             raise GoalsetsError(
-                f"cannot listen on {host}:{port}: {getattr(error, 'strerror', error)}. Choose another --port; 0 takes "
-                "any that is free."
+                f"cannot listen on {host}:{port}: {why}. Choose another --port; 0 takes any that "
+                "is free."
             ) from None
         return int(probe.getsockname()[1])

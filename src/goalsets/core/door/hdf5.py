@@ -51,9 +51,7 @@ def as_dataset(node: Node, place: str, kind: type[GoalsetsError] = FileError) ->
     return node
 
 
-def check_growth(
-    stored: int, size: int, place: str, kind: type[GoalsetsError] = FileError
-) -> None:
+def check_growth(stored: int, size: int, place: str, kind: type[GoalsetsError] = FileError) -> None:
     """Check that bytes that are read were stored: links may give one array many names."""
     if size > max(FREE_BYTES, MOST_SHRUNK * stored):
         raise kind(
