@@ -23,10 +23,12 @@ import threading
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Annotated
+
+import msgspec
 
 from goalsets.core import GoalsetsError
-from goalsets.core.door import read_json
+from goalsets.core.door import fit, read_json
 
 _LONGEST = 300
 """The most characters of the holder's command that are stored."""
@@ -41,7 +43,7 @@ class InUseError(GoalsetsError):
 class Holder:
     """The process that holds a lock."""
 
-    pid: int
+    pid: Annotated[int, msgspec.Meta(ge=1, le=(1 << 31) - 1)]
     host: str
     since: str
     """Local time of its machine."""
@@ -180,11 +182,8 @@ class Lock:
 def read_holder(path: Path) -> Holder | None:
     """The process that holds a lock, or held it when it was killed; None if unknown."""
     try:
-        plain = read_json(path)
-        return Holder(
-            int(plain["pid"]), str(plain["host"]), str(plain["since"]), str(plain["command"])
-        )
-    except (GoalsetsError, ValueError, KeyError, TypeError):
+        return fit(read_json(path), Holder, str(path))
+    except GoalsetsError:
         return None
 
 

@@ -49,3 +49,11 @@ def test_zero_is_a_seed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["plan", "no-such-run", "--seed", "0"])
     assert "--seed" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["serve", "play"])
+def test_a_port_that_there_is_not(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The system would take it modulo 65,536: a server would listen on a port nobody named."""
+    with pytest.raises(SystemExit):
+        main([command, "no-such-run", "--port", "70000"])
+    assert "Error parsing --port: expected 65535 or less, got 70000" in capsys.readouterr().err

@@ -111,7 +111,7 @@ def fuzz(name: str, good: Path, numbers: range, seed: int, stop: Stop) -> None:
         rng = np.random.default_rng([seed, zlib.crc32(name.encode()), number])
         target, whole = list(files.items())[rng.integers(len(files))]
         data = whole
-        with contextlib.suppress(ValueError, TypeError, OverflowError, RecursionError):
+        with contextlib.suppress(ValueError, TypeError, LookupError, OverflowError, RecursionError):
             data = changed(data, kind, rng)  # not every change can be written down
         (place / target).write_bytes(data)
         print(f"{name} {number}", file=sys.stderr, flush=True)  # the last line before a crash

@@ -7,9 +7,6 @@ The others may mean something else after a change, as a text does in which a num
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 
 from goalsets.core import read_layout, write_layout
 from goalsets.envs.tabletop import tabletop_layout
@@ -29,7 +26,9 @@ from tests.fuzz.good import (
     npz_bytes,
     onnx_bytes,
 )
+from tests.fuzz.kind import Change, Kind
 from tests.fuzz.mutate import Rng, change_bytes
+from tests.fuzz.others import OTHERS
 from tests.fuzz.reading import (
     act,
     description,
@@ -56,27 +55,6 @@ from tests.fuzz.says import (
     says_tensors,
     says_yaml,
 )
-
-TASK = "tabletop-single-v0"
-Change = Callable[[bytes, Rng], bytes]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of file."""
-
-    make: Callable[[Path], None]
-    """Writes a good one, and what must lie beside it, into a directory."""
-    file: str
-    """The file that is changed; a pattern where one of several is."""
-    read: Callable[[Path], object]
-    """Reads it from the directory; what it returns is the answer."""
-    says: Change | None = None
-    """Changes what the file says; None leaves it at bytes."""
-    sealed: bool = False
-    """Whether it has a digest."""
-    forged: bool = False
-    """Whether it is given the digest that fits its changed content."""
 
 
 def _layout(name: str, says: Change) -> Kind:
@@ -136,7 +114,7 @@ RUNS: dict[str, Kind] = {
 }
 """Runs, and what is made from them."""
 
-KINDS = FILES | RUNS
+KINDS = FILES | RUNS | OTHERS
 
 
 def changed(data: bytes, kind: Kind, rng: Rng) -> bytes:

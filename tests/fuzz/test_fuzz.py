@@ -15,7 +15,7 @@ from safetensors.numpy import save
 from goalsets.core.door.seal import OPEN_SEAL, seal
 from goalsets.core.door.tensors import read_arrays, sealed
 from goalsets.core.errors import FileError
-from tests.fuzz.kinds import FILES, KINDS, RUNS, changed
+from tests.fuzz.kinds import FILES, KINDS, OTHERS, RUNS, changed
 from tests.fuzz.parent import ROOT, Child, CrashError
 from tests.fuzz.says import forge
 
@@ -63,14 +63,16 @@ def test_a_change_is_decided_by_its_number(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("kinds", [tuple(FILES), tuple(RUNS)], ids=["files", "runs"])
+@pytest.mark.parametrize(
+    "kinds", [tuple(FILES), tuple(RUNS), tuple(OTHERS)], ids=["files", "runs", "others"]
+)
 def test_a_changed_file_gives_the_same_answer_or_an_error(kinds: tuple[str, ...]) -> None:
     fuzz(300, *kinds)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-@pytest.mark.parametrize("kind", [*FILES, *RUNS])
+@pytest.mark.parametrize("kind", [*KINDS])
 def test_twenty_thousand_changes_of_each_kind(kind: str) -> None:
     fuzz(20_000, kind)
 

@@ -1,4 +1,4 @@
-"""Types of options that count something; numbers that are too small are refused."""
+"""Types of options that count something; numbers that are too small or large are refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 from tyro.constructors import PrimitiveConstructorSpec
 
 
-def _at_least(least: int) -> PrimitiveConstructorSpec[int | None]:
+def _at_least(least: int, most: int | None = None) -> PrimitiveConstructorSpec[int | None]:
     def read(words: list[str]) -> int | None:
         (word,) = words
         if word == "None":
@@ -18,6 +18,8 @@ def _at_least(least: int) -> PrimitiveConstructorSpec[int | None]:
             raise ValueError(f"expected a whole number, got '{word}'") from None
         if count < least:
             raise ValueError(f"expected {least} or more, got {count}")
+        if most is not None and count > most:
+            raise ValueError(f"expected {most} or less, got {count}")
         return count
 
     return PrimitiveConstructorSpec(
@@ -38,3 +40,5 @@ Size = Annotated[int, _at_least(0)]
 """Zero or more, such as a seed."""
 OptionalSize = Annotated[int | None, _at_least(0)]
 """Zero or more, or not given."""
+Port = Annotated[int, _at_least(0, 65_535)]
+"""A port of this machine; 0 takes any that is free."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from goalsets.cli.counts import Count, OptionalSize, Size
+from goalsets.cli.counts import Count, OptionalSize, Port
 from goalsets.strangers import TOKEN_VARIABLE
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def play(  # noqa: PLR0913, PLR0917 - the flags of a command
     runs: Annotated[tuple[str, ...], tyro.conf.Positional] = ("demo",),
     host: str = "127.0.0.1",
-    port: Size = 8080,
+    port: Port = 8080,
     sessions: Count = 4,
     step: OptionalSize = None,
     data: Path | None = None,

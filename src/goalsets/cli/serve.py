@@ -8,7 +8,7 @@ from typing import Annotated
 
 import tyro
 
-from goalsets.cli.counts import OptionalSize, Size
+from goalsets.cli.counts import OptionalSize, Port
 from goalsets.serve.limits import Limits
 from goalsets.strangers import TOKEN_VARIABLE
 
@@ -16,7 +16,7 @@ from goalsets.strangers import TOKEN_VARIABLE
 def serve(
     runs: Annotated[tuple[str, ...], tyro.conf.Positional],
     host: str = "127.0.0.1",
-    port: Size = 8000,
+    port: Port = 8000,
     token_file: Path | None = None,
     step: OptionalSize = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen

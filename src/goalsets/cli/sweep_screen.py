@@ -56,7 +56,6 @@ class SweepScreen(Screen):
         if time.monotonic() - self._looked < _LOOK:
             return ""
         self._looked = time.monotonic()
-        slots = read_driver(self._directory).get("slots", 1)
         found = survey(self._directory, self._sweep, self._only)
-        seconds = found.seconds_left(int(str(slots)))
+        seconds = found.seconds_left(read_driver(self._directory).slots)
         return "" if not seconds else f"about {clock(seconds)} left"

@@ -96,7 +96,7 @@ def _left(found: Survey, directory: Path) -> str:
     from goalsets.screen import clock
     from goalsets.sweep.drive import read_driver
 
-    slots = max(len(found.of("running")), int(str(read_driver(directory).get("slots", 1))))
+    slots = max(len(found.of("running")), read_driver(directory).slots)
     seconds = found.seconds_left(slots)
     return f", about {clock(seconds)} left" if seconds else ""
 

@@ -76,7 +76,7 @@ def find_coordinates(text: str, layout: StateLayout) -> tuple[Group, tuple[int, 
     if text in layout.by_name:
         group = layout.by_name[text]
         return group, tuple(group.indices)
-    index = re.fullmatch(r"\[(\d+)\]", text)
+    index = re.fullmatch(r"\[(\d{1,9})\]", text)  # Python reads no number of thousands of digits
     if index is not None:
         number = int(index[1])
         if number >= layout.dim:
@@ -92,7 +92,7 @@ def find_coordinates(text: str, layout: StateLayout) -> tuple[Group, tuple[int, 
         )
     group = layout.by_name[name]
     parts = part_names(group)
-    if part.isdecimal() and int(part) < len(parts):
+    if part.isdecimal() and len(part) < 10 and int(part) < len(parts):
         return group, (group.indices[int(part)],)
     if part not in parts:
         raise ConditionError(f"{name!r} has no part {part!r}; it has: {', '.join(parts)}.")

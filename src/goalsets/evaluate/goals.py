@@ -83,7 +83,7 @@ class GoalFinder:
             number = self._start
         elif wanted in self._names:
             number = self._names.index(wanted) + 1
-        elif wanted.isdecimal():
+        elif wanted.isdecimal() and len(wanted) < 10:
             number = int(wanted)
         if not 1 <= number <= len(self._names):
             raise GoalError(
@@ -98,7 +98,7 @@ class GoalFinder:
             raise GoalError(
                 "the data has no validation split to take a goal from. Name a JSON file, or task."
             )
-        if re.fullmatch(r"\d+", text):
+        if re.fullmatch(r"\d{1,18}", text):
             row = int(text)
             if row >= len(bank):
                 raise GoalError(
@@ -136,7 +136,12 @@ def edit_goal(reference: Floats, edits: Sequence[str], layout: StateLayout) -> F
                 f"expected an edit such as block0_pos=0.4,0.1,0.02 or eff_pos.z=6cm, got {edit!r}."
             )
         group, indices = find_coordinates(name, layout)
-        edited[list(indices)] = _values(text, name.strip(), group, len(indices))
+        with np.errstate(over="ignore"):
+            edited[list(indices)] = _values(text, name.strip(), group, len(indices))
+        if not np.isfinite(edited[list(indices)]).all():
+            raise GoalError(
+                f"expected numbers for {name.strip()} that fit single precision, got {text!r}."
+            )
     return edited
 
 
@@ -180,8 +185,9 @@ def _as_text(value: Any) -> str:  # noqa: ANN401 - whatever the file holds
 
 def _checked_state(plain: Any, layout: StateLayout, path: Path) -> Floats:  # noqa: ANN401 - as above
     try:
-        state = np.asarray(plain, dtype=np.float32)
-    except (TypeError, ValueError):
+        with np.errstate(over="ignore"):
+            state = np.asarray(plain, dtype=np.float32)
+    except (TypeError, ValueError, OverflowError):
         raise GoalError(f"{path}: expected {layout.dim} numbers, or values by group.") from None
     if state.shape != (layout.dim,) or not np.isfinite(state).all():
         raise GoalError(

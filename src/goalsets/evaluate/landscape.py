@@ -114,7 +114,9 @@ def kept_landscape(path: Path, config: TrainConfig) -> Landscape | None:
         with door.Archive(file, text=True) as archive:
             queries = tuple(str(text) for text in archive.read("queries"))
             found = Landscape(queries, archive.read("distances"), int(archive.read("step")))
-    except (TypeError, ValueError) as error:  # of another form, or not one at all
+        if found.distances.dtype.kind != "f":
+            raise TypeError(f"its distances are {found.distances.dtype}, expected numbers")
+    except (TypeError, ValueError, OverflowError) as error:  # of another form, or not one at all
         raise GoalsetsError(f"its {LANDSCAPE} is damaged: {error}") from None
     if found.step != config.steps:
         return None

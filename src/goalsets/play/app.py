@@ -195,9 +195,10 @@ def _checked_port(host: str, port: int) -> int:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError as error:
+        except (OSError, OverflowError) as error:
+            why = getattr(error, "strerror", None) or error
             raise GoalsetsError(
-                f"cannot listen on {host}:{port}: {error.strerror}. Choose another --port; 0 takes "
-                "any that is free."
+                f"cannot listen on {host}:{port}: {why}. Choose another --port; 0 takes any that "
+                "is free."
             ) from None
         return int(probe.getsockname()[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,7 @@ from goalsets.workers import silence
 Slow = Literal["pictures", "landscapes"]
 PAGE, MARKDOWN, INDEX = "report.html", "report.md", "report.json"
 _FIGURES, _TABLES = "figures", "tables"
+_OWN = re.compile(rf"({_FIGURES}|{_TABLES})/[^./\0][^/\0]{{0,200}}")
 
 
 @dataclass(frozen=True)
@@ -242,7 +244,7 @@ def _write_index(report: Report, files: Sequence[Path], output: Path) -> None:
     index = output / INDEX
     own = [str(file.relative_to(output)) for file in files]
     for name in _earlier(index):
-        if name not in own and not Path(name).is_absolute() and ".." not in Path(name).parts:
+        if name not in own:
             (output / name).unlink(missing_ok=True)
     content = {
         "title": report.title,
@@ -254,10 +256,12 @@ def _write_index(report: Report, files: Sequence[Path], output: Path) -> None:
 
 
 def _earlier(index: Path) -> list[str]:
+    """The tables and figures of an earlier report. Other names in its list are no files of ours."""
     try:
-        return door.fit(door.read_json(index), _Index, str(index)).files
+        named = door.fit(door.read_json(index), _Index, str(index)).files
     except GoalsetsError:  # none, or not one of ours
         return []
+    return [name for name in named if _OWN.fullmatch(name)]
 
 
 @dataclass(frozen=True)

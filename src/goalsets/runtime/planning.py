@@ -56,8 +56,7 @@ def read_own_planner(model: Path, card: Mapping[str, Any]) -> Planner:
     path = planner_path(model)
     if not path.exists():
         raise GoalsetsError(
-            f"{model} was exported with a planner, but there is no {path}: copy that file, too, "
-            "too."
+            f"{model} was exported with a planner, but there is no {path}: copy that file, too."
         )
     if digest_of(path) != told.get("digest"):
         raise GoalsetsError(

@@ -20,10 +20,12 @@ from goalsets.core import GoalsetsError, StateLayout, layout_from_dict
 from goalsets.serve.client_plan import ClientPlan, ClientStep, read_plan
 from goalsets.serve.client_session import ClientSession
 from goalsets.serve.client_words import (
+    LARGEST,
     ClientError,
     Floats,
     Goal,
     Tolerances,
+    expected,
     plain,
     plain_goal,
     read_answer,
@@ -69,7 +71,8 @@ class Client(AbstractContextManager):
 
     def models(self) -> list[dict[str, Any]]:
         """Every model of the server."""
-        return self._call("GET", "/v1/models")["models"]
+        with expected("list of models"):
+            return self._call("GET", "/v1/models")["models"]
 
     def model(self, name: str | None = None) -> dict[str, Any]:
         """One model: its layout, the questions it takes, and its card."""
@@ -78,19 +81,22 @@ class Client(AbstractContextManager):
 
     def layout(self) -> StateLayout:
         """The layout of the model's states."""
-        return layout_from_dict(self.model()["layout"])
+        with expected("layout"):
+            return layout_from_dict(self.model()["layout"])
 
     def act(self, observation: ArrayLike, goal: Goal, query: str) -> Floats:
         """Choose actions like `Policy.act`: `[A]` for one state, `[B, A]` for many."""
         asked = {"observation": plain(observation)}
         answer = self._ask("/v1/act", asked, goal, query)
-        return np.asarray(answer["action"], dtype=np.float32)
+        with expected("action"):
+            return np.asarray(answer["action"], dtype=np.float32)
 
     def distance(self, observation: ArrayLike, goal: Goal, query: str) -> Floats:
         """Predict how far the goal set is, like `Policy.distance`."""
         asked = {"observation": plain(observation), "distance": True}
         answer = self._ask("/v1/act", asked, goal, query)
-        return np.asarray(answer["distance"], dtype=np.float32)
+        with expected("distance"):
+            return np.asarray(answer["distance"], dtype=np.float32)
 
     def check(
         self,
@@ -102,7 +108,8 @@ class Client(AbstractContextManager):
         """Check whether states lie in a goal set, and which requirements do not hold."""
         asked = {"state": plain(state), "tolerances": dict(tolerances) if tolerances else None}
         answer = self._ask("/v1/check", asked, goal, query)
-        return Checked(answer["contains"], answer["terms"])
+        with expected("check"):
+            return Checked(answer["contains"], answer["terms"])
 
     def plan(
         self,
@@ -116,7 +123,9 @@ class Client(AbstractContextManager):
             "observation": plain(observation),
             "tolerances": dict(tolerances) if tolerances else None,
         }
-        return read_plan(self._ask("/v1/plan", asked, goal, query)["plan"])
+        answer = self._ask("/v1/plan", asked, goal, query)
+        with expected("plan"):
+            return read_plan(answer["plan"])
 
     def session(
         self,
@@ -186,4 +195,8 @@ class Client(AbstractContextManager):
             self._connection = kind(host, port, timeout=self._timeout)
         self._connection.request(method, path, body, dict(headers))
         response = self._connection.getresponse()
-        return response.status, response.read()
+        content = response.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            self.close()
+            raise ClientError("unexpected", f"the server's answer has more than {LARGEST:,} bytes.")
+        return response.status, content

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from goalsets.core.door import parse_json
 from goalsets.core.extras import needed_by
 from goalsets.serve.client_plan import ClientPlan, read_plan
 from goalsets.serve.client_words import (
@@ -18,9 +17,11 @@ from goalsets.serve.client_words import (
     Floats,
     Goal,
     Tolerances,
+    expected,
     plain,
     plain_goal,
     read_answer,
+    read_message,
     unreachable,
 )
 
@@ -93,18 +94,20 @@ class ClientSession(AbstractContextManager):
         given = {"query": query, "distance": distance, "model": model, "plan": plan}
         message.update({name: value for name, value in given.items() if value is not None})
         answer = self._exchange(message)
-        self.query, self.doubts = answer["query"], answer["doubts"]
+        with expected("asked question"):
+            self.query, self.doubts = answer["query"], answer["doubts"]
         self.reached = self.distance = self.plan = None
         self.plan_changed = False
 
     def act(self, observation: ArrayLike) -> Floats:
         """Send an observation, and get the action `[A]`; this also updates `reached` and so on."""
         answer = self._exchange({"type": "observe", "observation": plain(observation)})
-        self.reached, self.distance = answer["reached"], answer.get("distance")
-        self.plan_changed = "plan" in answer
-        if self.plan_changed:
-            self.plan = read_plan(answer["plan"])
-        return np.asarray(answer["action"], dtype=np.float32)
+        with expected("action"):
+            self.reached, self.distance = answer["reached"], answer.get("distance")
+            self.plan_changed = "plan" in answer
+            if self.plan_changed:
+                self.plan = read_plan(answer["plan"])
+            return np.asarray(answer["action"], dtype=np.float32)
 
     def close(self) -> None:
         """End the session."""
@@ -120,7 +123,7 @@ class ClientSession(AbstractContextManager):
         try:
             self._socket.send(json.dumps(message))
             while True:
-                answer = parse_json(self._socket.recv(self._timeout), "the answer")
+                answer = read_message(self._socket.recv(self._timeout))
                 if answer["type"] != "draining":
                     break
                 self.draining = True
@@ -133,6 +136,4 @@ class ClientSession(AbstractContextManager):
             raise ClientError(
                 "timeout", f"no answer within {self._timeout:g} seconds; the session is closed."
             ) from error
-        if answer["type"] == "error":
-            raise ClientError(answer["error"]["code"], answer["error"]["message"])
         return answer

@@ -59,7 +59,8 @@ def bind(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]
-        listening = socket.create_server(address[:2], family=family, backlog=128)
+        # The port as it was given: getaddrinfo turns 70000 into 4464.
+        listening = socket.create_server((address[0], port), family=family, backlog=128)
     except (OSError, OverflowError) as error:
         raise GoalsetsError(
             f"cannot listen on {host}:{port}: {error}. Choose another --port; 0 takes any that "

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Protocol
 
 from goalsets.core import GoalsetsError, door
+from goalsets.core.door.fit import Size
 from goalsets.data.drawing import DataIn
 from goalsets.lock import Lock
 from goalsets.sweep.engine import Engine
@@ -193,17 +194,26 @@ def _driving(directory: Path, sweep: Sweep, engine: Engine) -> Iterator[None]:
             )
     advice = f"'goalsets sweep status {directory}' shows its progress."
     with Lock(directory / "driver.lock", f"run the sweep {directory}", advice):
-        (directory / DRIVER).write_text(json.dumps({"slots": engine.slots}), encoding="utf-8")
+        (directory / DRIVER).write_text(
+            json.dumps(dataclasses.asdict(Driver(engine.slots))), encoding="utf-8"
+        )
         yield
 
 
-def read_driver(directory: Path) -> dict[str, object]:
-    """What a driver has written about itself."""
+@dataclass(frozen=True)
+class Driver:
+    """What a driver writes about itself."""
+
+    slots: Size = 1
+    """How many runs go at a time."""
+
+
+def read_driver(directory: Path) -> Driver:
+    """What the last driver of a directory has written about itself."""
     try:
-        plain = door.read_json(directory / DRIVER)
+        return door.fit(door.read_json(directory / DRIVER), Driver, DRIVER)
     except GoalsetsError:
-        return {}
-    return plain if isinstance(plain, dict) else {}
+        return Driver()
 
 
 @contextlib.contextmanager

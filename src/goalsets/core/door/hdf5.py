@@ -47,13 +47,17 @@ def as_dataset(node: Node, place: str, kind: type[GoalsetsError] = FileError) ->
         raise kind(f"{place}: expected an array, got nothing.")
     if node.is_virtual or node.external:
         raise kind(f"{place} is stored in another file; only data in this file is read.")
-    size, stored = int(node.nbytes), int(node.id.get_storage_size())
+    check_growth(int(node.id.get_storage_size()), int(node.nbytes), place, kind)
+    return node
+
+
+def check_growth(stored: int, size: int, place: str, kind: type[GoalsetsError] = FileError) -> None:
+    """Check that bytes that are read were stored: links may give one array many names."""
     if size > max(FREE_BYTES, MOST_SHRUNK * stored):
         raise kind(
             f"{place} is refused: {stored:,} bytes would become {size:,}; measured data does not "
             "compress so far."
         )
-    return node
 
 
 def as_group(node: Node, place: str, kind: type[GoalsetsError] = FileError) -> Node:

@@ -9,6 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from goalsets.core.door import check_regular
+from goalsets.core.door.archive import FREE_BYTES, MOST_SHRUNK
 from goalsets.core.errors import suggest
 from goalsets.data.sources.base import SourceError, require
 
@@ -21,9 +22,23 @@ DAMAGE = (OSError, ValueError, LookupError, TypeError, NotImplementedError, Memo
 
 
 def open_parquet(path: Path) -> Any:  # noqa: ANN401 - of pyarrow
-    """Open a Parquet file, to be used in a `with` statement."""
-    check_regular(path, kind=SourceError)
-    return require("pyarrow.parquet", "parquet").ParquetFile(path)
+    """Open a Parquet file, to be used in a `with` statement.
+
+    A file that says of how many numbers its few bytes are is refused before one of them is read: a
+    number that repeats takes almost no bytes.
+    """
+    size = check_regular(path, kind=SourceError)
+    file: Any = require("pyarrow.parquet", "parquet").ParquetFile(path)
+    about = file.metadata
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    numbers = sum(g.column(i).num_values for g in groups for i in range(g.num_columns))
+    if 4 * numbers > max(FREE_BYTES, MOST_SHRUNK * size):
+        file.close()
+        raise SourceError(
+            f"{path} is refused: {size:,} bytes would become {numbers:,} numbers; measured data "
+            "does not compress so far."
+        )
+    return file
 
 
 def read_batches(

@@ -21,8 +21,13 @@ _BESIDE = re.compile(
     r"|(next\.)?(rewards?|done|dones|success|terminals?|terminated|truncated|timeouts?)"
 )
 # A coordinate of a vector: `eef.x`, `eef_x`, `joint/0`, `joint_0`, `joint[0]`.
-_PART = re.compile(r"(?P<stem>.+?)(?:(?P<dot>[._/])(?P<tail>[xyzw]|\d+)|\[(?P<index>\d+)\])")
+_PART = re.compile(
+    r"(?P<stem>.+?)(?:(?P<dot>[._/])(?P<tail>[xyzw]|\d{1,9})|\[(?P<index>\d{1,9})\])"
+)
 _AFTER = {"w": "x", "x": "y", "y": "z", "z": "w"}
+MOST_COLUMNS = 10_000
+"""The most columns of a table. Recorded states have tens, and the work grows with the square."""
+_MOST_LISTED = 50
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,8 @@ def choose_roles(widths: Mapping[str, int | None], wanted: Wanted) -> Roles:
             the state or the action.
     """
     names = list(widths)
+    if len(names) > MOST_COLUMNS:
+        raise SourceError(f"it has {len(names):,} columns; up to {MOST_COLUMNS:,} are read.")
     episode = _one(names, wanted.episode, _EPISODE)
     time = _one(names, wanted.time, _TIME)
     actions = _all(names, wanted.actions) or [n for n in names if _ACTION.fullmatch(n.lower())]
@@ -167,7 +174,8 @@ def _reason(name: str, width: int | None) -> str:
 
 
 def _check(roles: Roles, widths: Mapping[str, int | None]) -> None:
-    names = ", ".join(map(repr, widths))
+    names = ", ".join(map(repr, list(widths)[:_MOST_LISTED]))
+    names += f" and {len(widths) - _MOST_LISTED:,} more" if len(widths) > _MOST_LISTED else ""
     if not roles.actions:
         raise SourceError(
             "no column holds actions: expected names such as 'action', 'action.x' or 'action_0', "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,7 +126,7 @@ class CsvFile:
                 f"{self.path}: the first line holds numbers, {', '.join(self.names[:3])}; expected "
                 "the names of the columns."
             )
-        twice = next((name for name in self.names if self.names.count(name) > 1), None)
+        twice = next((name for name, count in Counter(self.names).items() if count > 1), None)
         if twice is not None:
             raise SourceError(f"{self.path}: two columns have the name {twice!r}.")
 

@@ -22,7 +22,14 @@ from numpy.typing import NDArray
 
 from goalsets.core import Episode, GoalsetsError
 from goalsets.core.door import parse_json
-from goalsets.core.door.hdf5 import Node, as_dataset, as_group, open_hdf5, read_dataset
+from goalsets.core.door.hdf5 import (
+    Node,
+    as_dataset,
+    as_group,
+    check_growth,
+    open_hdf5,
+    read_dataset,
+)
 from goalsets.core.errors import suggest
 from goalsets.data.flatten import FieldSpec, Shape, choose_fields, flatten, vector_shape
 from goalsets.data.sources.base import (
@@ -112,9 +119,12 @@ class Hdf5:
                 yield from self._row_log(file).episodes(self.notices)
                 return
             fields = self._fields(self._demo(file, self._demos(file)[0]))
+            size, given = self.path.stat().st_size, 0
             for name in self._split(file, split):
                 episode = self._read_demo(self._demo(file, name), fields)
                 if episode is not None:
+                    given += episode.observations.nbytes + episode.actions.nbytes
+                    check_growth(size, given, str(self.path), SourceError)
                     yield episode
 
     @contextmanager
