@@ -19,6 +19,15 @@ from tests.fuzz.kinds import FILES, KINDS, OTHERS, RUNS, changed
 from tests.fuzz.parent import ROOT, Child, CrashError
 from tests.fuzz.says import forge
 
+BAGS = tuple(kind for kind in OTHERS if kind.startswith(("ros", "mcap")))
+GROUPS = {
+    "files": tuple(FILES),
+    "runs": tuple(RUNS),
+    "bags": BAGS,
+    "others": tuple(kind for kind in OTHERS if kind not in BAGS),
+}
+"""Kinds that share a process. All libraries of all kinds do not fit into its memory."""
+
 
 def fuzz(count: int, *kinds: str) -> None:
     """Fuzz kinds in a process with a limit on its memory; a crash of that process fails, too."""
@@ -63,9 +72,7 @@ def test_a_change_is_decided_by_its_number(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.full
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize(
-    "kinds", [tuple(FILES), tuple(RUNS), tuple(OTHERS)], ids=["files", "runs", "others"]
-)
+@pytest.mark.parametrize("kinds", GROUPS.values(), ids=GROUPS)
 def test_a_changed_file_gives_the_same_answer_or_an_error(kinds: tuple[str, ...]) -> None:
     fuzz(300, *kinds)
 
