@@ -1,8 +1,8 @@
 """Who takes part in the comparison of `benchmarks.peers`, with which settings, and from where.
 
-A peer has the hyperparameters that its authors publish for the task, and its own batch size. Of the
-paper's learners we take the strongest one of the paper's main table for each task, and a second
-one. Of OGBench's agents we take those with the highest success in OGBench's own table.
+A peer has the hyperparameters that its authors publish for the task, and its own batch size. We
+take the paper's strongest learner on the task by its main table, and a second one. We take agents
+of OGBench that have a high success on the task in OGBench's paper.
 """
 
 from __future__ import annotations

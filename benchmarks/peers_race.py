@@ -44,7 +44,7 @@ class Contestant(Protocol):
         ...
 
     def policies(self) -> Mapping[str, Policy]:
-        """What it has learned, by the way in which questions are asked."""
+        """Its policies, by the way in which they are asked."""
         ...
 
 

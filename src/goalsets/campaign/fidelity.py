@@ -37,7 +37,7 @@ def write() -> None:
 
 
 def curves(sweeps: list[Sweep], records: Path = PLACE / "runs") -> Curves:
-    """What is recorded of the runs of the sweeps."""
+    """The records of the runs of the sweeps."""
     found: Curves = {}
     for job in (job for sweep in sweeps for job in sweep.jobs()):
         for record in _official(job, records):
