@@ -32,6 +32,7 @@ Data comes from `goalsets data collect TASK`. With two cores, run two tasks at o
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import os
 import platform
 import subprocess
@@ -117,7 +118,15 @@ def about(entry: Entry, asked: argparse.Namespace) -> dict[str, Any]:
         "budget_seconds": _budget(entry, asked),
         "code": code_of(entry.kind),
         "machine": f"{platform.machine()}, Python {platform.python_version()}, one thread",
+        "versions": {name: _version(name) for name in ("torch", "jax", "ogbench")},
     }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def is_recorded(entry: Entry, asked: argparse.Namespace) -> bool:
