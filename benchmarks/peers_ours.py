@@ -63,9 +63,6 @@ class Ours:
         trainer.advance(trainer.step(), start, self.config.steps)
         return True
 
-    def settle(self) -> None:
-        """Every step is complete when it returns."""
-
     def policies(self) -> Mapping[str, Policy]:
         frame = self._frame
         assert frame is not None

@@ -36,11 +36,7 @@ class Contestant(Protocol):
         ...
 
     def step(self) -> bool:
-        """Take a gradient step; False after the last step of its schedule."""
-        ...
-
-    def settle(self) -> None:
-        """Wait until all steps are computed."""
+        """Take a gradient step and wait for it; False after the last step of its schedule."""
         ...
 
     def policies(self) -> Mapping[str, Policy]:
@@ -129,7 +125,6 @@ class Race:
         while more and self.spent + self.clock() - start < mark:
             more = self.contestant.step()
             self.steps += more
-        self.contestant.settle()
         self.spent += self.clock() - start
         return more
 

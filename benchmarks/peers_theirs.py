@@ -91,9 +91,6 @@ class Released:
         self._iteration()
         return True
 
-    def settle(self) -> None:
-        """Every step is complete when it returns."""
-
     def policies(self) -> Mapping[str, Policy]:
         return {AT_ONCE: FixedQuestion(self._layout, self._act)}
 
@@ -145,11 +142,10 @@ class OGBench:
         self._jax.block_until_ready(self._agent.update(self._data.sample(config["batch_size"])))
 
     def step(self) -> bool:
-        self._agent, _ = self._agent.update(self._data.sample(self._config["batch_size"]))
+        self._agent, told = self._agent.update(self._data.sample(self._config["batch_size"]))
+        # JAX would queue tens of steps and run past the mark. One core loses nothing by waiting.
+        self._jax.block_until_ready(told)
         return True
-
-    def settle(self) -> None:
-        self._jax.block_until_ready(self._agent)
 
     def policies(self) -> Mapping[str, Policy]:
         return {AT_ONCE: FixedQuestion(self._layout, self._act)}

@@ -54,7 +54,8 @@ def test_a_peer_stands_beside_our_fastest_time_to_each_level() -> None:
         "not in 60 (> 60×) | 70 % | 3,600 | 1 |"
     )
     assert verdict == (
-        "*Peers reached 1 levels and missed 2. Of the reached ones, the smallest ratio to ours is "
+        "*Levels that peers reached: 1; levels that they missed: 2. Of the reached ones, the "
+        "smallest ratio to ours is "
         "30×: this meets our goal of 20×.*"
     )
 

@@ -32,7 +32,6 @@ class Fake:
 
     def __init__(self, last: int | None = None, ways: tuple[str, ...] = (AT_ONCE,)) -> None:
         self.now, self.steps, self.last, self.ways = 0.0, 0, last, ways
-        self.settled = 0
 
     def clock(self) -> float:
         return self.now
@@ -46,9 +45,6 @@ class Fake:
         self.now += 1.0
         self.steps += 1
         return True
-
-    def settle(self) -> None:
-        self.settled += 1
 
     def policies(self) -> Mapping[str, Any]:
         return {way: (self, way) for way in self.ways}
@@ -83,7 +79,6 @@ def test_only_preparation_and_steps_count() -> None:
     assert last["step"] == 27 == fake.steps
     assert last["asked"][AT_ONCE]["success"] == pytest.approx(0.27)
     assert [each["seconds"] for each in found["curve"]] == [5, 7, 8, 10, 13, 16, 20, 24, 30]
-    assert fake.settled == len(found["curve"])
 
 
 def test_it_ends_at_the_last_step_of_a_schedule() -> None:

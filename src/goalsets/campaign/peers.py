@@ -154,6 +154,6 @@ def _verdict(rows: Rows, ours: Mapping[tuple[str, float], float]) -> str:
     least = min(ratios)
     met = "this meets" if least >= GOAL else "this misses"
     return (
-        f"*Peers reached {len(ratios)} levels and missed {missed}. Of the reached ones, the "
-        f"smallest ratio to ours is {_times(least)}: {met} our goal of {GOAL}×.*"
+        f"*Levels that peers reached: {len(ratios)}; levels that they missed: {missed}. Of the "
+        f"reached ones, the smallest ratio to ours is {_times(least)}: {met} our goal of {GOAL}×.*"
     )
