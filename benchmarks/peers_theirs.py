@@ -42,7 +42,7 @@ class FixedQuestion:
         return None
 
     def act(self, observation: ArrayLike, goal: ArrayLike, query: object, **_: Any) -> Floats:
-        return self._act(np.asarray(observation, np.float32), np.asarray(goal, np.float32))
+        return self._act(np.array(observation, np.float32), np.array(goal, np.float32))
 
     def distance(self, observation: ArrayLike, goal: ArrayLike, query: object) -> Floats:
         raise GoalsetsError("a peer is asked for actions only.")
