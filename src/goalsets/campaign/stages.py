@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from goalsets.campaign import chains, direct, plain
+from goalsets.campaign import chains, direct, fidelity, peers, plain
 from goalsets.campaign.times import Estimates, Times
 from goalsets.campaign.training import keep_records, missing, train_missing
 from goalsets.sweep import read_sweep
@@ -63,6 +63,16 @@ STAGES = (
     _hour("direct", "suites of questions, and an ablation", direct.GRIDS, direct.write),
     _hour("schemes", "official goals under the paper's schemes", chains.BASELINES),
     _hour("beyond", "official goals of harder tasks", chains.BEYOND),
+    Stage(
+        "fidelity",
+        "the paper preset at a tenth of its steps",
+        tuple(fidelity.PLACE / f"{name}.yaml" for name in fidelity.GRIDS),
+        fidelity.RUNS,
+        fidelity.PLACE / "runs",
+        fidelity.write,
+    ),
+    # `python -m benchmarks.peers` trains what this table needs: the peers are not part of goalsets.
+    Stage("peers", "only writes the table", (), Path("runs/peers"), peers.RECORDS, peers.write),
 )
 
 
@@ -73,7 +83,7 @@ def main(words: Sequence[str] | None = None) -> None:
         prog="python -m goalsets.campaign",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="stages:\n" + "\n".join(f"  {stage.name:8}{stage.says}" for stage in STAGES),
+        epilog="stages:\n" + "\n".join(f"  {stage.name:9}{stage.says}" for stage in STAGES),
     )
     parser.add_argument("stages", nargs="*", metavar="STAGE", help="by default all, in order")
     parser.add_argument("--only", nargs="+", default=[], help='names of runs: "*gciql*" "*-s1"')
@@ -104,7 +114,7 @@ def overview(stages: Sequence[Stage], patterns: Sequence[str] = ()) -> str:
     A run that two grids ask for counts once, with the first of them.
     """
     estimates = Estimates(dict.fromkeys(stage.records for stage in STAGES))
-    head = f"{'stage':8}{'grid':22}{'runs':>5}  about, in hours of one core"
+    head = f"{'stage':9}{'grid':21}{'runs':>5}  about, in hours of one core"
     lines: list[str] = []
     seen: set[str] = set()
     total, count = Times(0.0, 0.0, 0.0), 0
@@ -117,7 +127,7 @@ def overview(stages: Sequence[Stage], patterns: Sequence[str] = ()) -> str:
             seen |= {job.name for _, job in jobs}
             times = estimates.of(jobs)
             total, count = total + times, count + len(jobs)
-            lines.append(f"{stage.name:8}{grid.stem:22}{len(jobs):>5}  {_spoken(times)}")
+            lines.append(f"{stage.name:9}{grid.stem:21}{len(jobs):>5}  {_spoken(times)}")
     if not lines:
         return "All runs have records: nothing to train."
     return "\n".join([head, *lines, f"{'all':30}{count:>5}  {_spoken(total)}"])

@@ -12,6 +12,7 @@ from typing import Any
 from goalsets.campaign.collecting import measured
 from goalsets.collect.find import find_store_if_any
 from goalsets.core import door
+from goalsets.envs.tasks import TASKS
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.records import read_evaluations
 from goalsets.runs.run import CONFIG, is_planned
@@ -54,7 +55,8 @@ class Estimates:
     """What runs are likely to take.
 
     Training is scaled by steps and batch from runs of the same learner, at the same precision if
-    there are any. Asking is that of runs of the same task under the same grid, else of all runs.
+    there are any. Asking is that of runs of the same task, else of all runs; official goals count
+    by the episode.
 
     Args:
         places: Directories with records of runs.
@@ -79,9 +81,12 @@ class Estimates:
                 self._training[key].append(seconds / samples)
         if record.get("evaluation_seconds") and record.get("step") == config["steps"]:
             kind = (record["kind"], str(is_planned(record)))
+            official = record["kind"] == "official"
+            seconds = record["evaluation_seconds"] / (record["num_episodes"] if official else 1)
             for key in ((config["task"], *kind), kind):
                 found = self._asking[key]
-                found[run] = found.get(run, 0.0) + record["evaluation_seconds"]
+                # A run may have several suites; of its official records the newest counts.
+                found[run] = seconds + (0.0 if official else found.get(run, 0.0))
 
     def of(self, jobs: Sequence[tuple[Sweep, Job]]) -> Times:
         """What the runs will take, with the data that they miss."""
@@ -100,26 +105,32 @@ class Estimates:
 
     def _of_run(self, sweep: Sweep, job: Job) -> Times:
         config = job.config
-        asking = sum(self._asked(config, *kind) for kind in _kinds(sweep, config))
+        asking = sum(
+            self._asked(config, kind, planned) * times
+            for kind, planned, times in _kinds(sweep, config)
+        )
         keys = ((config.learner, config.precision), (config.learner,), ())
         known = next((self._training[key] for key in keys if key in self._training), [0.0])
         training = statistics.median(known) * config.steps * config.batch_size
         return Times(0.0, training / 3600, asking / 3600)
 
     def _asked(self, config: TrainConfig, kind: str, planned: str) -> float:
+        """Seconds of an official episode, or of a suite."""
         keys = ((config.task, kind, planned), (kind, planned))
         found = next((self._asking[key] for key in keys if key in self._asking), {"": 0.0})
         return statistics.median(found.values())
 
 
-def _kinds(sweep: Sweep, config: TrainConfig) -> Iterable[tuple[str, str]]:
-    """The kinds of records that a grid wants of a run."""
-    if sweep.evaluation.episodes:
-        yield "official", str(False)
-        if sweep.evaluation.plan:
-            yield "official", str(True)
+def _kinds(sweep: Sweep, config: TrainConfig) -> Iterable[tuple[str, str, int]]:
+    """The kinds of records that a grid wants of a run, and how many official episodes or suites."""
+    wanted = sweep.evaluation
+    if wanted.episodes:
+        episodes = wanted.last * wanted.episodes * len(TASKS[config.task].goals)
+        yield "official", str(False), episodes
+        if wanted.plan:
+            yield "official", str(True), episodes
     for choice in sweep.suites:
         if choice.is_asked(config):
-            yield "suite", str(False)
+            yield "suite", str(False), 1
             if choice.plan:
-                yield "suite", str(True)
+                yield "suite", str(True), 1
