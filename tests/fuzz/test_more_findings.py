@@ -24,6 +24,8 @@ from goalsets.lock import Lock, read_holder
 from goalsets.report.write import INDEX, _earlier
 from goalsets.runs.config import TrainConfig
 from goalsets.sweep.drive import DRIVER, Driver, read_driver
+from tests.data.bag_files import timeline, write_bag
+from tests.fuzz.others import ROS
 
 DIGITS = "9" * 5000
 """Python reads no whole number of more than 4,300 digits."""
@@ -190,3 +192,13 @@ def test_landscapes(odd: dict, tmp_path: Path) -> None:
     np.savez(tmp_path / LANDSCAPE, **whole)
     with pytest.raises(GoalsetsError, match="its landscape.npz is damaged"):
         kept_landscape(tmp_path, config)
+
+
+def test_a_topic_whose_name_is_a_number(tmp_path: Path) -> None:
+    bag = tmp_path / "bag"
+    write_bag(bag, "SQLITE3", timeline(0.3))
+    index = bag / "metadata.yaml"
+    index.write_text(index.read_text().replace("name: /tool", "name: 7"))
+    assert "name: 7" in index.read_text()
+    with pytest.raises(SourceError, match="the names and types of topics must be texts"):
+        list(SOURCES["ros"]((bag,), **ROS).episodes())

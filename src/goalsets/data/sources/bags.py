@@ -74,6 +74,8 @@ def open_bag(path: Path, distro: str) -> Iterator[Bag]:
             else:
                 reader = highlevel.AnyReader([path], default_typestore=typestore)
                 bag = _open_ros(path, stack.enter_context(reader))
+            if not all(isinstance(text, str) for pair in bag.topics.items() for text in pair):
+                raise SourceError(f"{path}: the names and types of topics must be texts.")
         except GoalsetsError:
             raise
         except Exception as error:  # whatever rosbags, mcap and the libraries below them raise
