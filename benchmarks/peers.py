@@ -43,6 +43,7 @@ from typing import Any
 
 from benchmarks.peers_entries import ENTRIES, TASKS, Entry, absent, chosen, code_of
 from goalsets.campaign import peers as records
+from goalsets.core import GoalsetsError
 
 ONE_THREAD = {
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
@@ -200,4 +201,7 @@ def _read(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except GoalsetsError as error:
+        sys.exit(f"error: {error}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import time
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from goalsets.collect.files import join
 from goalsets.core import GoalsetsError
 from goalsets.data.sources import SOURCES
 from goalsets.data.sources.base import SourceError
@@ -202,3 +204,25 @@ def test_a_topic_whose_name_is_a_number(tmp_path: Path) -> None:
     assert "name: 7" in index.read_text()
     with pytest.raises(SourceError, match="the names and types of topics must be texts"):
         list(SOURCES["ros"]((bag,), **ROS).episodes())
+
+
+@pytest.mark.parametrize(
+    "second",
+    [np.zeros((2, 3), np.float32), np.zeros((2, 4)), np.zeros((5, 4), np.float32)],
+    ids=["width", "type", "rows"],
+)
+def test_files_of_a_collection_that_do_not_fit(second: np.ndarray, tmp_path: Path) -> None:
+    paths = [tmp_path / "one.npz", tmp_path / "two.npz"]
+    for path, states in zip(paths, (np.zeros((2, 4), np.float32), second), strict=True):
+        np.savez(path, observations=states, terminals=np.zeros(2))
+    with pytest.raises(GoalsetsError, match=r"two\.npz: expected observations to be"):
+        join(paths, io.BytesIO())
+
+
+def test_columns_first_or_rows_first_are_the_same_collection(tmp_path: Path) -> None:
+    states, told = np.arange(8, dtype=np.float32).reshape(2, 4), io.BytesIO()
+    for name, order in (("one", "F"), ("two", "C")):
+        np.savez(tmp_path / name, observations=np.asarray(states, order=order), terminals=[0, 1])
+    assert join([tmp_path / "one.npz", tmp_path / "two.npz"], told) == 4
+    told.seek(0)
+    assert np.array_equal(np.load(told)["observations"], np.concatenate([states, states]))

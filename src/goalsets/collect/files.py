@@ -58,14 +58,17 @@ def join(shards: Sequence[Path], file: IO[bytes]) -> int:
     save only a seventh, and take 15 seconds instead of one for a million rows of cube-single.
     """
     headers = _headers(shards[0])
-    rows = sum(_rows(shard) for shard in shards)
+    counts = [_rows(shard) for shard in shards]
+    rows = sum(counts)
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:  # noqa: TID251 - it writes
         for key, header in headers.items():
             with archive.open(f"{key}.npy", "w", force_zip64=True) as member:
                 shape = (rows, *header["shape"][1:])
-                np.lib.format.write_array_header_1_0(member, {**header, "shape": shape})
-                for shard in shards:
-                    member.write(_read(shard, key).data)
+                whole = {**header, "shape": shape, "fortran_order": False}
+                np.lib.format.write_array_header_1_0(member, whole)
+                for shard, count in zip(shards, counts, strict=True):
+                    array = _read(shard, key, header["descr"], (count, *shape[1:]))
+                    member.write(np.ascontiguousarray(array).data)
     return rows
 
 
@@ -90,6 +93,13 @@ def _rows(shard: Path) -> int:
         return archive.shape("terminals")[0]
 
 
-def _read(shard: Path, key: str) -> NDArray[Any]:
+def _read(shard: Path, key: str, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
+    """An array of a shard, of the type and shape that the first shard has."""
     with Archive(shard, CollectError) as archive:
-        return archive.read(key)
+        array = archive.read(key)
+    if (array.dtype.str, array.shape) != (dtype, shape):
+        raise CollectError(
+            f"{shard}: expected {key} to be {dtype} {shape}, as in the other files, got "
+            f"{array.dtype.str} {array.shape}. Collect again with --force."
+        )
+    return array
