@@ -19,14 +19,8 @@ from tests.fuzz.kinds import FILES, KINDS, OTHERS, RUNS, changed
 from tests.fuzz.parent import ROOT, Child, CrashError
 from tests.fuzz.says import forge
 
-BAGS = tuple(kind for kind in OTHERS if kind.startswith(("ros", "mcap")))
-GROUPS = {
-    "files": tuple(FILES),
-    "runs": tuple(RUNS),
-    "bags": BAGS,
-    "others": tuple(kind for kind in OTHERS if kind not in BAGS),
-}
-"""Kinds that share a process. All libraries of all kinds do not fit into its memory."""
+GROUPS = {"files": tuple(FILES), "runs": tuple(RUNS), **{kind: (kind,) for kind in OTHERS}}
+"""Kinds that share a process. The libraries of all kinds together do not fit into its memory."""
 
 
 def fuzz(count: int, *kinds: str) -> None:
