@@ -21,8 +21,9 @@ from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import Run
 from goalsets.runs.weights import CHECKPOINT
 from goalsets.train.build import draw_held_out, make_arrivals, make_sampler
+from goalsets.train.frame import make_frame
 from goalsets.train.log import HELD_OUT, METRICS
-from goalsets.train.session import Pace, make_frame, train
+from goalsets.train.session import Pace, train
 from goalsets.train.together import train_together
 
 TASK = "tabletop-single-v0"

@@ -88,10 +88,8 @@ def keep(run: Path, place: Path) -> None:
     data = door.read_json(run / DATA)
     data["source"] = data["source"].split(" (")[0]  # not where it lay on our disk
     (place / DATA).write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-    ours, theirs = read_evaluations(run)[0], read_evaluations(place)[0]
     # What was recorded where the run was trained before, and not here, stays.
-    known = {_what(record) for record in ours}
-    lines = [record for record in theirs if _what(record) not in known] + ours
+    lines = latest([*read_evaluations(place)[0], *read_evaluations(run)[0]])
     text = "".join(json.dumps(record) + "\n" for record in lines)
     (place / EVALUATIONS).write_text(text, encoding="utf-8")
     opened = Run.open(run)
@@ -101,7 +99,15 @@ def keep(run: Path, place: Path) -> None:
         shutil.copyfile(run / LANDSCAPE, place / LANDSCAPE)
 
 
+def latest(records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The newest record of each question that was asked at a step; tables use no other."""
+    newest: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+    for record in reversed(records):
+        newest.setdefault(_what(record), record)
+    return list(newest.values())[::-1]
+
+
 def _what(record: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What a record is about: two that agree in this say the same."""
+    """What a record is about: of two that agree in this, the later one replaces the other."""
     rollout = record.get("rollout", {}).get("digest")
     return record["kind"], record["step"], record.get("digest"), rollout, is_planned(record)

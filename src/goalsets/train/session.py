@@ -9,16 +9,11 @@ from typing import Protocol
 
 import torch
 
-from goalsets.core import GoalsetsError, StateLayout
-from goalsets.data.bounds import Bounds, Limits, Seen
+from goalsets.core import GoalsetsError
 from goalsets.data.drawing import DataIn, DataSource, choose_place, make_source
-from goalsets.data.horizon import usual_horizon
-from goalsets.data.normaliser import Normaliser
 from goalsets.data.store import Store
 from goalsets.data.trajectories import Trajectories
 from goalsets.data.window import WINDOW_BYTES
-from goalsets.envs.task import Task
-from goalsets.envs.tasks import TASKS
 from goalsets.runs.build import make_learner
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.frame import Frame
@@ -31,6 +26,7 @@ from goalsets.train.build import (
     make_arrivals,
     make_sampler,
 )
+from goalsets.train.frame import make_frame
 from goalsets.train.log import CsvLog, Log, TensorBoardLog
 from goalsets.train.loop import Trainer
 from goalsets.train.precision import check_precision
@@ -235,51 +231,6 @@ def check_device(name: str) -> None:
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise GoalsetsError(f"cannot train on the device {name!r} here: {reason}") from None
-
-
-def make_frame(config: TrainConfig, store: Store) -> Frame:
-    """The frame of a run: the task's layout and horizon, or those of the store."""
-    layout = store.layout
-    task = TASKS[config.task] if config.task in TASKS else None  # noqa: SIM401
-    if task is not None:
-        _check_fits(store, task.layout)
-        layout = task.layout
-    if layout is None:
-        raise GoalsetsError(
-            f"{store.path} has no layout, so queries cannot name groups. Import the data again, "
-            "or use goalsets.data.from_episodes: both propose a layout."
-        )
-    if store.train.num_transitions < 1:
-        raise GoalsetsError(f"{store.path} has no transitions to train on.")
-    horizon = config.horizon or (
-        task.relabel_horizon if task is not None else usual_horizon(store.train, layout)
-    )
-    normaliser = Normaliser.fit(store.train)
-    return Frame(layout, normaliser, horizon, choose_bounds(config, store, task))
-
-
-def choose_bounds(config: TrainConfig, store: Store, task: Task | None) -> Bounds:
-    """Choose the bounds of actions, and the components that are switches.
-
-    In this order: those of the configuration, those that a user set in the store, those of the
-    environment's action space, and those of the data. The values of a switch come from the data.
-    """
-    known = store.bounds
-    space = None
-    if task is not None and known.origin != "given":
-        space = task.action_bounds(len(known.low))
-    switches = config.action_switches
-    seen = Seen.of(store.train) if switches else None
-    return Limits(space, config.action_low, config.action_high, switches).bounds(known, seen)
-
-
-def _check_fits(store: Store, layout: StateLayout) -> None:
-    dim = store.trajectories.observations.shape[1]
-    if dim != layout.dim:
-        raise GoalsetsError(
-            f"{store.path} has states of {dim} coordinates, but layout {layout.name!r} has "
-            f"{layout.dim}: name data of the same task."
-        )
 
 
 def _open(config: TrainConfig, frame: Frame, store: Store, directory: Path, *, resume: bool) -> Run:

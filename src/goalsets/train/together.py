@@ -27,8 +27,9 @@ from goalsets.runs.config import TrainConfig
 from goalsets.runs.run import Run, lock_run
 from goalsets.runs.weights import Moment
 from goalsets.train.build import make_arrivals
+from goalsets.train.frame import make_frame
 from goalsets.train.loop import DivergedError, StoppedError, Trainer
-from goalsets.train.session import Pace, make_frame, prepare
+from goalsets.train.session import Pace, prepare
 from goalsets.workers import silence
 
 Stop = Callable[[int, int], bool]
