@@ -89,12 +89,10 @@ ENTRIES = (
     _ours(
         MAZE,
         10,
-        "results/hour/point.yaml",
+        "results/hour/point.yaml: the preset hour",
         scheme="gs-direct",
         preset="hour",
         chain=True,
-        overrides={"steps": 3000, "horizon": 50, "precision": "float32"},
-        learner={"discount": 0.97},
     ),
     _released(MAZE, "gcdl", "gs-semantic", 1.0, 60),
     _released(MAZE, "gcivl", "gs-semantic", 10.0, 60),

@@ -18,9 +18,9 @@ from goalsets.runs.planning import learn_planner
 from goalsets.runs.presets import resolve
 from goalsets.runs.weights import Moment
 from goalsets.train.build import make_sampler
+from goalsets.train.frame import make_frame
 from goalsets.train.loop import Trainer
 from goalsets.train.precision import check_precision
-from goalsets.train.session import make_frame
 
 
 class Ours:
@@ -35,7 +35,6 @@ class Ours:
             preset=told["preset"],
             seed=seed,
             overrides=told.get("overrides"),
-            settings=told.get("learner"),
         )
         check_precision(self.config.precision, "cpu")
         self._store, self._chain = store, bool(told.get("chain"))

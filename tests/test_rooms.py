@@ -13,7 +13,7 @@ from goalsets.relabel.queries import SCHEMES
 
 SOURCE = Path("src/goalsets")
 NAMES = {
-    "learner": (LEARNERS, ("learners/",)),
+    "learner": (LEARNERS, ("learners/", "envs/tasks/tuned.py")),  # measured with a learner
     "scheme": (SCHEMES, ("relabel/queries/", "report/published.py")),
     "task": (TASKS, ("envs/", "collect/")),
 }

@@ -191,11 +191,13 @@ def test_an_environment_by_its_id_needs_five_fields(monkeypatch: Any) -> None:
 
 
 def test_tasks_can_be_kept_in_a_table_and_name_presets_that_exist() -> None:
+    from goalsets.learners import LEARNERS
     from goalsets.runs.presets import PRESETS
 
     assert len({task: name for name, task in TASKS.items()}) == len(TASKS)
     for task in map(TASKS.__getitem__, TASKS):
-        assert {*task.presets, *task.presets.values()} <= set(PRESETS)
+        assert {*task.presets, *task.presets.values(), *task.tuned} <= set(PRESETS)
+        assert {learner for each in task.tuned.values() for learner in each} <= set(LEARNERS)
         if task.script is not None:
             held_out = task.script.held_out()
             assert held_out[0].observations.shape[1] == task.layout.dim

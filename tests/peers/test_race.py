@@ -226,7 +226,7 @@ def test_the_record_says_what_was_measured(started: list[str], tmp_path: Path) -
     record = json.loads(line)
     assert record["data"] == {"fingerprint": "abc", "episodes": 2}
     assert record["settings"] == dict(ENTRIES[9].settings)
-    assert record["settings_from"] == "results/hour/point.yaml"
+    assert record["settings_from"] == "results/hour/point.yaml: the preset hour"
     assert record["budget_seconds"] == 60.0
     assert str(Path.home()) not in line
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+from goalsets.campaign.chains import BASELINES, BEYOND, GRIDS, PLACE
 from goalsets.core import GoalsetsError
+from goalsets.envs.tasks import TASKS
 from goalsets.learners import LEARNERS
 from goalsets.report.published import PROTOCOL, published_tasks
 from goalsets.runs.config import TrainConfig
 from goalsets.runs.presets import HOUR, PRESETS, resolve
+from goalsets.sweep import read_sweep
 
 TASK = "tabletop-single-v0"
 
@@ -144,3 +148,28 @@ def test_an_hour_has_direct_hindsight_with_every_scheme_and_more_steps(learner: 
         # Schemes differ in what is asked, and in nothing else.
         other = resolve("scene-play-v0", learner=learner, scheme=scheme, preset=HOUR)
         assert dataclasses.replace(other, scheme="gs-direct") == ours
+
+
+def test_a_task_replaces_fields_of_a_preset_for_a_learner() -> None:
+    maze, scene = "pointmaze-large-navigate-v0", "scene-play-v0"
+    tuned = resolve(maze, scheme="gs-direct", preset=HOUR)
+    assert (tuned.steps, tuned.horizon, tuned.settings["discount"]) == (3_000, 50, 0.97)
+    assert resolve(scene, preset=HOUR).direct_robot is None  # although direct hindsight has one
+    assert resolve(scene, preset=HOUR, learner="gcdl").direct_robot is not None
+    assert resolve(maze).steps != 3_000  # another preset
+    asked = resolve(maze, preset=HOUR, overrides={"steps": 7}, settings={"discount": 1.0})
+    assert (asked.steps, asked.horizon, asked.settings["discount"]) == (7, 50, 1.0)
+
+
+def test_a_task_that_is_tuned_with_unknown_fields_is_refused(monkeypatch: Any) -> None:
+    wrong = dataclasses.replace(TASKS[TASK], tuned={"small": {"gcbc": {"stepps": 3}}})
+    monkeypatch.setitem(TASKS._entries, TASK, wrong)  # pyright: ignore[reportPrivateUsage]
+    with pytest.raises(GoalsetsError, match=f"{TASK} is tuned .* does not have: stepps"):
+        resolve(TASK, preset="small")
+    assert resolve(TASK, preset="small", learner="gcdl").learner == "gcdl"
+
+
+def test_our_grids_train_what_the_preset_gives() -> None:
+    """So that a stranger who names the preset trains the policies of our tables."""
+    for name in (*GRIDS, *BASELINES, *BEYOND):
+        assert read_sweep(str(PLACE / f"{name}.yaml")).overrides == ({},), name

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from goalsets.envs.landscape import Terrain
 
 Colour = tuple[int, int, int]
+Tuned = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""Fields of a training configuration, by preset and learner."""
 Shows = tuple[tuple[str, tuple[str, ...]], ...]
 """Pairs of a pattern for the names of bodies, and prefixes of the groups that these bodies show."""
 
@@ -92,6 +94,9 @@ class Task:
     """The kind of data in the paper's table of α: play, noisy or pointmaze."""
     presets: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """Presets that are replaced by others: a small world uses `small` for `cpu`."""
+    tuned: Tuned = field(default_factory=dict[str, Mapping[str, Mapping[str, Any]]], hash=False)
+    """By preset and learner: fields of a configuration that measurements chose for this task. They
+    replace those of the preset."""
     action_range: tuple[float, float] | None = None
     """Smallest and largest value of every component of actions; None asks the environment."""
     domain: str = "Other"

@@ -3,15 +3,17 @@
 `paper` is what the paper describes. `released` is what its released code does. `ogbench` has the
 budget of the benchmark's own learners. `cpu` is best for minutes on two cores; the measurements in
 docs/learners chose it. `hour` is best for an hour on two cores: see docs/direct.md. `small` is for
-worlds that small networks learn in less than a minute. Values for a single learner are in its file.
+worlds that small networks learn in less than a minute. Values for a single learner are in its file,
+and values that were measured on a single task are in the task's `tuned`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from goalsets.core import Registry
+from goalsets.core import GoalsetsError, Registry
 from goalsets.envs.tasks import TASKS
 from goalsets.learners import DEFAULT, LEARNERS
 from goalsets.relabel.queries import DEFAULT_SCHEME, SCHEMES
@@ -196,9 +198,28 @@ def resolve(
     if SCHEMES[scheme].direct or preset == HOUR:
         own = _direct_settings(task, learner)
         fields |= direct_hindsight(task, (overrides or {}).get("horizon"))
-        fields["settings"] = {**fields.get("settings", {}), **own}
-    if "direct" in (overrides or {}) and "direct_robot" in fields:
+        fields = _with(fields, {"settings": own})
+    fields = _with(fields, _tuned(task, preset, learner))
+    if "direct" in (overrides or {}) and fields.get("direct_robot") is not None:
         fields["direct_robot"] = _robot_window((overrides or {})["direct"])
-    fields = {**fields, **(overrides or {})}
-    fields["settings"] = {**fields.get("settings", {}), **(settings or {})}
+    fields = _with({**fields, **(overrides or {})}, {"settings": settings or {}})
     return TrainConfig(task=task, learner=learner, scheme=scheme, seed=seed, **fields)
+
+
+def _tuned(task: str, preset: str, learner: str) -> Mapping[str, Any]:
+    """The fields that measurements chose for a task; empty for a user's own data."""
+    tuned = TASKS[task].tuned if task in TASKS else {}
+    fields = tuned.get(preset, {}).get(learner, {})
+    unknown = set(fields) - {field.name for field in dataclasses.fields(TrainConfig)}
+    if unknown:
+        raise GoalsetsError(
+            f"the task {task} is tuned for {preset} and {learner} with fields that TrainConfig "
+            f"does not have: {', '.join(sorted(unknown))}."
+        )
+    return fields
+
+
+def _with(fields: Fields, more: Mapping[str, Any]) -> Fields:
+    """Fields with some replaced; of the learner's settings, only those that are given."""
+    settings = {**fields.get("settings", {}), **more.get("settings", {})}
+    return {**fields, **more, "settings": settings}

@@ -18,6 +18,7 @@ from goalsets.envs.landscape import Terrain
 from goalsets.envs.ogbench.manipulation import ManipulationAdapter
 from goalsets.envs.ogbench.mazes import MazeAdapter, maze_planes
 from goalsets.envs.task import TASKS, Scene, Shows, Task
+from goalsets.envs.tasks.tuned import tuned_for
 
 if TYPE_CHECKING:
     import gymnasium
@@ -210,6 +211,7 @@ def _add(environment: _Environment, data: str, relabel_horizon: int) -> None:
         action_range=(-1.0, 1.0),
         domain="Navigation" if maze else "Manipulation",
         scene=environment.scene,
+        tuned=tuned_for(name),
     )
     TASKS.add(name, task)
 
