@@ -61,3 +61,12 @@ def test_core_needs_neither_torch_nor_anything_else() -> None:
 def test_many_names_are_not_listed_where_a_command_does(name, listing, text):
     names = [f"robot-number-{i}" for i in range(20)]
     assert text in suggest(name, names, listing)
+
+
+def test_a_program_under_a_name_that_nobody_can_import_is_no_plugin() -> None:
+    """Workers of execnet run as `__channelexec__`; a run must not ask for a plugin of that name."""
+    program = {"__name__": "__channelexec__", "Registry": Registry}
+    exec(compile("names = Registry('x')\nnames.add('a', 1)", "worker.py", "exec"), program)
+    names = program["names"]
+    assert isinstance(names, Registry)
+    assert names.plugin_of("a") is None

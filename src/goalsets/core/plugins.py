@@ -107,6 +107,10 @@ def ensure_loaded() -> None:
         _state.ready = True
 
 
+_PROGRAMS = ("__main__", "__mp_main__")
+"""Names of the module that a process runs."""
+
+
 def registering_plugin() -> str | None:
     """The plugin whose code runs now; None for goalsets itself, a program or a notebook.
 
@@ -118,8 +122,9 @@ def registering_plugin() -> str | None:
         return None
     if _state.loading:
         return _state.loading[-1]
-    # The module was imported in the usual way. A program itself (`__main__`) is not a plugin.
-    return None if module in ("", "__main__", "__mp_main__") else module
+    # The module was imported in the usual way. A program itself is not a plugin: it is `__main__`,
+    # or it is executed under a name that nobody can import, as in the workers of execnet.
+    return module if module in sys.modules and module not in _PROGRAMS else None
 
 
 def undo_on_failure(action: Callable[[], None]) -> None:
