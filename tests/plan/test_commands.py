@@ -58,6 +58,20 @@ def test_plan_prints_the_chain_and_runs_nothing(
     assert "question   block1_pos\ngoal       the official goal of task 2" in printed.out
 
 
+@pytest.mark.full
+def test_a_model_that_comes_with_goalsets_plans_its_official_goals(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Without --goal, the question decides which goal it is about."""
+    pytest.importorskip("ogbench")
+    main(["plan", "two-cubes", "--task-id", "4"])
+    said = capsys.readouterr().out
+    assert "the official goal of task 4" in said
+    assert "(on the way)" in said, "cubes that change places need a third place"
+    main(["plan", "two-cubes", "--task-id", "4", "--query", "block0_pos"])
+    assert "validation state 0" in capsys.readouterr().out
+
+
 def test_an_impossible_goal_ends_in_a_sentence(
     run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:

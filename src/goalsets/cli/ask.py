@@ -41,13 +41,13 @@ def ask(  # noqa: PLR0913, PLR0917 - the flags of a command
     """Ask a trained policy one question: check it against the data, run an episode, and film it.
 
     Args:
-        run: A run directory, or demo, the model that comes with goalsets.
+        run: A run directory, or a model that comes with goalsets: demo or two-cubes.
         query: What defines success, such as "block0_pos & block0_yaw:20deg".
         goal: The reference state. task is the official goal of the start; task:3 or task:NAME is
             another official goal. bank:17 is a state of the validation split, and
             'bank:block0_pos.z >= 0.6' one that satisfies a condition. Or name a JSON file with all
-            coordinates, or with some groups. The default is task. For a model that comes with
-            goalsets it is bank:0, the first of the held-out states that come with the model.
+            coordinates, or with some groups. The default is task. If another question is put
+            to a model that comes with goalsets, it is bank:0, the first of the model's own states.
         set: Edits of the reference: block0_pos=0.4,0.1,0.02 in observation units, eff_pos.z=6cm or
             block0_yaw=30deg in physical ones. Positions count from the layout's own origin.
         task_id: The official task that the episode starts from, counted from 1.

@@ -40,7 +40,7 @@ def check(  # noqa: PLR0913, PLR0917 - the flags of a command
     and the numbers as JSON.
 
     Args:
-        run: A run directory, or demo, the model that comes with goalsets.
+        run: A run directory, or a model that comes with goalsets: demo or two-cubes.
         query: Questions to check, such as "block0_pos & block0_yaw:20deg"; by default all single
             groups of the layout and all pairs of them.
         suite: Check the questions of a suite instead: a file that 'goalsets suite build' wrote, or

@@ -31,7 +31,7 @@ def plan(  # noqa: PLR0913, PLR0917 - the flags of a command
     directory.
 
     Args:
-        run: A run directory, or demo, the model that comes with goalsets.
+        run: A run directory, or a model that comes with goalsets: demo or two-cubes.
         query: What defines success, such as "block0_pos & block1_pos".
         goal: The reference, as for 'goalsets ask': task, task:3, bank:17, a condition, or a file.
         set: Edits of the reference, such as block0_pos=0.4,0.1,0.02 or eff_pos.z=6cm.

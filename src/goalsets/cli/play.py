@@ -47,7 +47,8 @@ def play(  # noqa: PLR0913, PLR0917 - the flags of a command
     screen, no GPU and no internet.
 
     Args:
-        runs: A run directory, or demo, the model that comes with goalsets; two to compare.
+        runs: A run directory, or a model that comes with goalsets: demo or two-cubes. Two can be
+            compared.
         host: The address to listen on. With 0.0.0.0, other machines that have the token may
             connect.
         port: The port; 0 takes any that is free.

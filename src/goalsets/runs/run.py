@@ -267,7 +267,7 @@ def load(run: str | Path, step: int | None = None) -> TrainedPolicy:
     """Load a trained policy.
 
     Args:
-        run: A run directory, or "demo", the model that comes with goalsets.
+        run: A run directory, or a model that comes with goalsets: "demo" or "two-cubes".
         step: A step with kept weights; by default the latest checkpoint.
     """
     return Run.open(run).load(step)[0]
