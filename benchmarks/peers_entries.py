@@ -69,10 +69,10 @@ ENTRIES = (
         scheme="gs-blockwise",
         preset="cpu",
     ),
-    _released(NOISY, "gcdl", "gs-blockwise", 1.0, 60),
+    _released(NOISY, "gcdl", "gs-blockwise", 1.0, 30),
     # Not the strongest, but a step takes a fifth of the time.
-    _released(NOISY, "gcbc", "gs-blockwise", None, 60),
-    _ogbench(NOISY, "gciql", 60, alpha=0.03),
+    _released(NOISY, "gcbc", "gs-blockwise", None, 30),
+    _ogbench(NOISY, "gciql", 30, alpha=0.03),
     _ours(
         DOUBLE,
         15,
@@ -82,10 +82,10 @@ ENTRIES = (
         chain=True,
         overrides={"steps": 6000},
     ),
-    _released(DOUBLE, "gcivl", "gs-blockwise", 10.0, 120),
-    _released(DOUBLE, "gcdl", "gs-semantic", 1.0, 120),
-    _ogbench(DOUBLE, "gciql", 120, alpha=1.0),
-    _ogbench(DOUBLE, "gcivl", 120, alpha=10.0),
+    _released(DOUBLE, "gcivl", "gs-blockwise", 10.0, 60),
+    _released(DOUBLE, "gcdl", "gs-semantic", 1.0, 60),
+    _ogbench(DOUBLE, "gciql", 60, alpha=1.0),
+    _ogbench(DOUBLE, "gcivl", 60, alpha=10.0),
     _ours(
         MAZE,
         10,
@@ -94,10 +94,10 @@ ENTRIES = (
         preset="hour",
         chain=True,
     ),
-    _released(MAZE, "gcdl", "gs-semantic", 1.0, 60),
-    _released(MAZE, "gcivl", "gs-semantic", 10.0, 60),
-    _ogbench(MAZE, "qrl", 60, alpha=0.0003),
-    _ogbench(MAZE, "hiql", 60, high_alpha=3.0, low_alpha=3.0),
+    _released(MAZE, "gcdl", "gs-semantic", 1.0, 30),
+    _released(MAZE, "gcivl", "gs-semantic", 10.0, 30),
+    _ogbench(MAZE, "qrl", 30, alpha=0.0003),
+    _ogbench(MAZE, "hiql", 30, high_alpha=3.0, low_alpha=3.0),
 )
 
 
