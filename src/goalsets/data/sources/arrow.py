@@ -12,6 +12,7 @@ from goalsets.core.door import check_regular
 from goalsets.core.door.archive import FREE_BYTES, MOST_SHRUNK
 from goalsets.core.errors import suggest
 from goalsets.data.sources.base import SourceError, require
+from goalsets.data.sources.parquet_footer import count_values
 
 # A pyarrow array: pyarrow is an extra, so its types cannot be named here.
 Column = Any
@@ -28,17 +29,13 @@ def open_parquet(path: Path) -> Any:  # noqa: ANN401 - of pyarrow
     number that repeats takes almost no bytes.
     """
     size = check_regular(path, kind=SourceError)
-    file: Any = require("pyarrow.parquet", "parquet").ParquetFile(path)
-    about = file.metadata
-    groups = [about.row_group(i) for i in range(about.num_row_groups)]
-    numbers = sum(g.column(i).num_values for g in groups for i in range(g.num_columns))
+    numbers = count_values(path)
     if 4 * numbers > max(FREE_BYTES, MOST_SHRUNK * size):
-        file.close()
         raise SourceError(
             f"{path} is refused: {size:,} bytes would become {numbers:,} numbers; measured data "
             "does not compress so far."
         )
-    return file
+    return require("pyarrow.parquet", "parquet").ParquetFile(path)
 
 
 def read_batches(
