@@ -227,3 +227,6 @@ def test_damaged_data_sets_are_named(recorded, own_datasets):
     (data / "metadata.json").write_text(json.dumps(metadata | {"minari_version": "9.9.9"}))
     with pytest.raises(SourceError, match="cannot read the Minari data set .*9.9.9"):
         Minari(IDS["dict"]).fields()
+    (data / "metadata.json").write_text(json.dumps(metadata | {"total_episodes": 1 << 31}))
+    with pytest.raises(SourceError, match="2,147,483,648, but the files .* have only"):
+        Minari(str(data.parent)).fields()

@@ -139,7 +139,7 @@ class Minari:
         except ImportError as error:  # the library of the data set's own file format
             raise SourceError(f"Minari data set {self.dataset!r}: {error}") from None
         except (ValueError, LookupError, OSError, TypeError, AttributeError, RuntimeError,
-                AssertionError) as error:  # fmt: skip
+                AssertionError, MemoryError) as error:  # fmt: skip
             raise SourceError(
                 f"cannot read the Minari data set {self.dataset!r}: {error}"
             ) from None
@@ -201,9 +201,20 @@ class Minari:
 
 
 def _check_files(directory: Path) -> None:
-    """Refuse pipes, devices and a damaged metadata.json before Minari opens them."""
+    """Refuse pipes, devices and a damaged metadata.json before Minari opens them.
+
+    Minari numbers all episodes when it opens a data set, so their count must fit the files.
+    """
     for inside in sorted(directory.iterdir()):
         if not inside.is_dir():
             check_regular(inside, kind=SourceError)
-    if (directory / "metadata.json").exists():
-        read_json(directory / "metadata.json", kind=SourceError)
+    if not (directory / "metadata.json").exists():
+        return
+    about = read_json(directory / "metadata.json", kind=SourceError)
+    episodes = about.get("total_episodes") if isinstance(about, dict) else None
+    size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+    if isinstance(episodes, int | float) and episodes > size:
+        raise SourceError(
+            f"{directory / 'metadata.json'}: 'total_episodes' is {episodes:,}, but the files of the "
+            f"data set have only {size:,} bytes together."
+        )
