@@ -94,10 +94,10 @@ ENTRIES = (
         preset="hour",
         chain=True,
     ),
-    _released(MAZE, "gcdl", "gs-semantic", 1.0, 30),
-    _released(MAZE, "gcivl", "gs-semantic", 10.0, 30),
-    _ogbench(MAZE, "qrl", 30, alpha=0.0003),
-    _ogbench(MAZE, "hiql", 30, high_alpha=3.0, low_alpha=3.0),
+    _released(MAZE, "gcdl", "gs-semantic", 1.0, 15),
+    _released(MAZE, "gcivl", "gs-semantic", 10.0, 15),
+    _ogbench(MAZE, "qrl", 15, alpha=0.0003),
+    _ogbench(MAZE, "hiql", 15, high_alpha=3.0, low_alpha=3.0),
 )
 
 

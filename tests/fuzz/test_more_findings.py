@@ -206,6 +206,17 @@ def test_a_topic_whose_name_is_a_number(tmp_path: Path) -> None:
         list(SOURCES["ros"]((bag,), **ROS).episodes())
 
 
+def test_a_bag_whose_list_of_files_is_a_text(tmp_path: Path) -> None:
+    """The library reads the bag, and fails when it closes it."""
+    bag = tmp_path / "bag"
+    write_bag(bag, "SQLITE3", timeline(0.3))
+    index = bag / "metadata.yaml"
+    index.write_text(index.read_text().replace("  files:\n", "  files: some\n  others:\n"))
+    assert "files: some" in index.read_text()
+    with pytest.raises(SourceError, match="bag.*is damaged"):
+        list(SOURCES["ros"]((bag,), **ROS).episodes())
+
+
 @pytest.mark.parametrize(
     "second",
     [np.zeros((2, 3), np.float32), np.zeros((2, 4)), np.zeros((5, 4), np.float32)],

@@ -69,11 +69,13 @@ def open_bag(path: Path, distro: str) -> Iterator[Bag]:
     typestore = _typestore(distro)
     with ExitStack() as stack:
         try:
+            # rosbags also uses what a bag says of itself when it closes the bag.
+            inner = stack.enter_context(_naming(path, ExitStack()))
             if path.suffix == ".mcap" and _profile(path) != "ros2":
-                bag = _open_mcap(path, stack.enter_context(path.open("rb")))
+                bag = _open_mcap(path, inner.enter_context(path.open("rb")))
             else:
                 reader = highlevel.AnyReader([path], default_typestore=typestore)
-                bag = _open_ros(path, stack.enter_context(reader))
+                bag = _open_ros(path, inner.enter_context(reader))
             if not all(isinstance(text, str) for pair in bag.topics.items() for text in pair):
                 raise SourceError(f"{path}: the names and types of topics must be texts.")
         except GoalsetsError:
@@ -81,6 +83,18 @@ def open_bag(path: Path, distro: str) -> Iterator[Bag]:
         except Exception as error:  # whatever rosbags, mcap and the libraries below them raise
             raise _damaged(path, error) from None
         yield bag
+
+
+@contextmanager
+def _naming(path: Path, stack: ExitStack) -> Iterator[ExitStack]:
+    """A stack whose errors at closing are raised with the name of the bag."""
+    try:
+        yield stack
+    finally:
+        try:
+            stack.close()
+        except Exception as error:  # as above
+            raise _damaged(path, error) from None
 
 
 def _check_files(path: Path) -> None:
