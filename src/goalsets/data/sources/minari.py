@@ -215,6 +215,6 @@ def _check_files(directory: Path) -> None:
     size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
     if isinstance(episodes, int | float) and episodes > size:
         raise SourceError(
-            f"{directory / 'metadata.json'}: 'total_episodes' is {episodes:,}, but the files of the "
-            f"data set have only {size:,} bytes together."
+            f"{directory / 'metadata.json'}: 'total_episodes' is {episodes:,}, but the files of "
+            f"the data set have only {size:,} bytes together."
         )
