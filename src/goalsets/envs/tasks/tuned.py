@@ -15,6 +15,7 @@ _ONE_WINDOW = {"direct_robot": None, "settings": {"discount": 0.97}}
 better for two cubes and worse for the scene, and was not measured on the other tasks."""
 _IN_A_MAZE = {"precision": "float32", "settings": {"discount": 0.97}}
 """A chain asks for the next place on a road, so goals need not be far ahead."""
+_ANT = {"horizon": 60, "weight_decay": 0.5, **_IN_A_MAZE}
 
 _HOUR: tuple[tuple[str, dict[str, Any]], ...] = (
     ("cube-single-play-*", {"steps": 8_000, **_ONE_WINDOW}),
@@ -27,10 +28,8 @@ _HOUR: tuple[tuple[str, dict[str, Any]], ...] = (
     ("scene-play-*", _ONE_WINDOW),
     ("puzzle-*-play-*", {"steps": 8_000, "precision": "float32", **_ONE_WINDOW}),
     ("pointmaze-*-navigate-*", {"steps": 3_000, "horizon": 50, **_IN_A_MAZE}),
-    (
-        "antmaze-*-navigate-*",
-        {"steps": 6_000, "horizon": 60, "weight_decay": 0.5, **_IN_A_MAZE},
-    ),
+    ("antmaze-medium-navigate-*", {"steps": 6_000, **_ANT}),
+    ("antmaze-*-navigate-*", {"steps": 12_000, **_ANT}),
 )
 """By a pattern of the task's name; the first that fits counts."""
 
