@@ -65,3 +65,11 @@ def test_what_comes_rarely_is_not_silent():
     rare = stream(range(10), range(10))
     note_silence([rare], common_times([rare], [], 10, "bag"), "bag", notices)
     assert list(notices) == []
+
+
+def test_times_that_no_log_has():
+    with pytest.raises(SourceError, match="'x' has messages from 0 to 9223372036854775808 ns"):
+        Stream.sorted("x", [0, 1 << 63], np.zeros((2, 1)), "line")
+    years = stream([0, 1, 4e8], [0, 0, 0])
+    with pytest.raises(SourceError, match="4e.08 s at 10 Hz are 4,000,000,001 states, but .* 3 me"):
+        common_times([years], [], 10, "bag")

@@ -19,6 +19,10 @@ Times = NDArray[np.int64]
 _SILENCE = 500_000_000
 """A longer time without a value, in nanoseconds, gets a notice if values usually come more
 often."""
+_LATEST = 1 << 63
+_MOST_FILLED = 1_000
+"""States for each value of the stream with the most values. A log with more of them has damaged
+times."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,11 @@ class Stream:
         cls, name: str, times: Sequence[int], values: NDArray[Any], filling: Filling
     ) -> Stream:
         """A stream from values in any order. Of several values at one time, the last one counts."""
+        if len(times) and not -_LATEST < min(times) <= max(times) < _LATEST:
+            raise SourceError(
+                f"{name!r} has messages from {min(times)} to {max(times)} ns; times must be below "
+                f"{_LATEST} ns."
+            )
         at = np.array(times, dtype=np.int64)
         order = np.argsort(at, kind="stable")
         order = order[np.append(np.diff(at[order]) > 0, True)]
@@ -76,6 +85,13 @@ def common_times(
         )
     # The small number allows for a clock that is some nanoseconds early at the last step.
     count = int((stop - start) * 1e-9 * rate + 1e-6) + 1
+    most = max(len(stream.times) for stream in (*states, *actions))
+    if count > _MOST_FILLED * most:
+        raise SourceError(
+            f"{where}: {(stop - start) * 1e-9:,.3g} s at {rate:g} Hz are {count:,} states, but "
+            f"there are only {most:,} messages of one kind. Its times are damaged, or the rate is "
+            "too high."
+        )
     return start + np.round(np.arange(count) * (1e9 / rate)).astype(np.int64)
 
 
