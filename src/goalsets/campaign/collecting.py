@@ -22,17 +22,21 @@ _SEED = 1_000_000
 
 
 def main() -> None:
-    """Measure the tasks that have records, and write what they take."""
-    parser = argparse.ArgumentParser(description="Measure what collecting data takes.")
+    """Measure the tasks that have records but no row yet, or all of them, and write the rows."""
+    parser = argparse.ArgumentParser(
+        description="Measure what collecting data takes: the tasks without a row in the file."
+    )
     parser.add_argument("--episodes", type=int, default=3, help="episodes of each task")
+    parser.add_argument("--all", action="store_true", help="measure every task again")
     asked = parser.parse_args()
-    tasks = sorted(path.name for path in (FILE.parent / "runs").iterdir())
-    rows: list[tuple[str, str]] = []
-    for task in tasks:
-        rows.append((task, f"{seconds_an_episode(task, asked.episodes):.2f}"))
-        print(f"{task}: {rows[-1][1]} seconds an episode", flush=True)
+    rows = {} if asked.all else measured()
+    for task in sorted(path.name for path in (FILE.parent / "runs").iterdir()):
+        if task not in rows:
+            rows[task] = seconds_an_episode(task, asked.episodes)
+            print(f"{task}: {rows[task]:.2f} seconds an episode", flush=True)
     with FILE.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([("task", "seconds_an_episode"), *rows])
+        found = [(task, f"{seconds:.2f}") for task, seconds in sorted(rows.items())]
+        csv.writer(file, lineterminator="\n").writerows([("task", "seconds_an_episode"), *found])
 
 
 def seconds_an_episode(task: str, episodes: int) -> float:
