@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from goalsets.core import GoalSet, Query
 from goalsets.core.durations import duration
 from goalsets.plan.found import Move
-from goalsets.plan.parts import Floats
+from goalsets.plan.parts import Flags, Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,16 @@ class Step:
     """Whether it moves something out of the way, to a place that the goal does not ask for."""
     move: Move | None = None
     """The move, which gets a penalty in later plans if it fails."""
+    along: tuple[str, ...] = ()
+    """Groups of the robot that are asked for, too. The step also holds without them."""
+
+    @functools.cached_property
+    def mask(self) -> Flags:
+        """The coordinates `[D]` that the policy is asked for."""
+        mask = self.goals.query.mask.copy()
+        for name in self.along:
+            mask[list(self.goals.layout.group(name).indices)] = True
+        return mask
 
     def holds(self, state: Floats) -> bool:
         """Whether a state `[D]` is in the goal set.
@@ -69,7 +79,8 @@ class Step:
     def __str__(self) -> str:
         """Text such as `block0_pos = (0.4, 0.1, 0.02) m: about 88 steps; 48 such moves ...`."""
         away = " (on the way)" if self.aside else ""
-        return f"{self.asked}{away}: about {self.steps:.0f} steps; {self.evidence}"
+        along = "".join(f", with {_value(self.goals, name)}" for name in self.along)
+        return f"{self.asked}{along}{away}: about {self.steps:.0f} steps; {self.evidence}"
 
 
 @dataclass(frozen=True, eq=False)

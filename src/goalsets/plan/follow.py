@@ -120,7 +120,7 @@ class Follower:
             self._replan(following, state)
         following.waited += 1
         asked = following.goals if following.step is None else following.step.goals
-        mask = asked.query.mask
+        mask = asked.query.mask if following.step is None else following.step.mask
         if following.step is not None and following.way is not None:
             if following.place is None or following.waited % _LOOK == 0:
                 following.place = self._next_place(following, following.way, state)

@@ -7,6 +7,7 @@ exported policies can plan too.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,7 @@ from goalsets.plan.moves import Moves, record_moves
 from goalsets.plan.parts import Floats, Part, Rows, find_parts
 from goalsets.plan.roads import Roads, build_roads
 from goalsets.plan.search import Search
+from goalsets.plan.touch import robot_groups, telling_groups
 
 _FEWEST = 5
 """A part with fewer recorded moves than this is left out."""
@@ -170,15 +172,23 @@ class Planner:
             ]
             asked = [parts[int(np.argmax(often))]]
         question = " & ".join(part.question for part in asked)
+        waypoint, along = self._waypoint(search, found), ()
+        if len(parts) > 1 and parts[0].nature == "switch":
+            along = telling_groups(search.evidence.moves, found.parts, waypoint, self._robot)
         return Step(
-            ask_for(question, self._waypoint(search, found), goals),
+            ask_for(question, waypoint, goals),
             tuple(part.name for part in parts),
             found.steps,
             found.far,
             found.support,
             found.aside,
             search.prices.move(found),
+            along,
         )
+
+    @functools.cached_property
+    def _robot(self) -> tuple[Part, ...]:
+        return robot_groups(self.layout, self.parts)
 
     def _waypoint(self, search: Search, found: Found) -> Floats:
         """A whole state `[D]` after a move.
@@ -189,6 +199,8 @@ class Planner:
         """
         moves, moved = search.evidence.moves, list(found.parts)
         like = np.flatnonzero(moves.changed[:, moved].all(1))
+        alone = moves.changed[like].sum(1) == len(moved)  # rather than with more parts
+        like = like[alone] if alone.any() else like
         apart = [search.parts[place].apart(moves.after[like], found.state) for place in moved]
         nearest = moves.after[like[np.argmin(np.sum(apart, 0))]] if len(like) else found.state
         waypoint = np.array(nearest, np.float32)
