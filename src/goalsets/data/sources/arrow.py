@@ -29,13 +29,14 @@ def open_parquet(path: Path) -> Any:  # noqa: ANN401 - of pyarrow
     number that repeats takes almost no bytes.
     """
     size = check_regular(path, kind=SourceError)
+    library: Any = require("pyarrow.parquet", "parquet")
     numbers = count_values(path)
     if 4 * numbers > max(FREE_BYTES, MOST_SHRUNK * size):
         raise SourceError(
             f"{path} is refused: {size:,} bytes would become {numbers:,} numbers; measured data "
             "does not compress so far."
         )
-    return require("pyarrow.parquet", "parquet").ParquetFile(path)
+    return library.ParquetFile(path)
 
 
 def read_batches(
