@@ -79,20 +79,28 @@ def test_a_worker_that_is_killed_is_resumed(
     assert_same_runs(reference, tmp_path, sweep)
 
 
+def _interrupted(sweep: Sweep, place: Path) -> tuple[int, str]:
+    """Run a sweep until its run has metrics, then press Ctrl-C; the exit code and the errors."""
+    driver = start_driver(sweep, place)
+    wait_for((place / RUNS / sweep.jobs()[0].name / METRICS).exists)
+    os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
+    _, err = driver.communicate(timeout=250)
+    return driver.returncode, err
+
+
 def test_ctrl_c_stops_with_a_checkpoint(tmp_path: Path, undisturbed: tuple[Sweep, Path]) -> None:
     sweep, reference = undisturbed
     # There is no other moment for a checkpoint than the stop.
     sweep = dataclasses.replace(sweep, seeds=(2,), pace=Pace(10, 100_000))
+    place = tmp_path / "stopped"
+    code, err = _interrupted(sweep, place)
     for attempt in range(10):  # the run takes a second, and may be done before the signal
-        place = tmp_path / f"stopped-{attempt}"
-        run = place / RUNS / sweep.jobs()[0].name
-        driver = start_driver(sweep, place)
-        wait_for((run / METRICS).exists)
-        os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
-        _, err = driver.communicate(timeout=250)
-        if driver.returncode != 0:
+        if code != 0:
             break
-    assert driver.returncode == 130, err
+        place = tmp_path / f"stopped-{attempt}"
+        code, err = _interrupted(sweep, place)
+    run = place / RUNS / sweep.jobs()[0].name
+    assert code == 130, err
     assert "run the same command again to continue" in err
     assert "failed" not in err
     status = read_status(run)
