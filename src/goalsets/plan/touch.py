@@ -19,8 +19,8 @@ from goalsets.plan.parts import Floats, Part
 _FEWEST = 3
 """Recorded moves of the same parts; a single one may be an accident."""
 _SAME, _OTHERS = 0.8, 0.5
-"""At least this share of the same moves, and at most this share of all others, must have been made
-where this one was made."""
+"""A group tells the moves apart if it had this value in at least the first share of the same moves,
+and in at most the second share of all others."""
 
 
 def robot_groups(layout: StateLayout, parts: Sequence[Part]) -> tuple[Part, ...]:

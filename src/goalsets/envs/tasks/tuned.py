@@ -23,7 +23,7 @@ _HOUR: tuple[tuple[str, dict[str, Any]], ...] = (
     # With many cubes the hand must let go before the next question: hence goals after the arrival.
     ("cube-triple-play-*", {"linger": 20, **_ONE_WINDOW}),
     ("cube-quadruple-play-*", {"linger": 20, **_ONE_WINDOW}),
-    # The arm of noisy data seldom goes on to the other cube soon after it has put one down.
+    # Without goals after the arrival, the hand does not let go of the first cube.
     ("cube-double-noisy-*", {"linger": 20, "settings": {"discount": 0.97}}),
     ("scene-play-*", _ONE_WINDOW),
     ("puzzle-*-play-*", {"steps": 8_000, "precision": "float32", **_ONE_WINDOW}),
