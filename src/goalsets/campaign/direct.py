@@ -23,7 +23,7 @@ from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, Sweep
 
 PAGES = (Path("docs/direct.md"), Path("docs/report.md"))
-GRIDS = ("ablation", "ablation-noisy", "values", "single", "noisy", "double", "scene", "cubes")
+GRIDS = ("ablation", "ablation-noisy", "values", "values-play", "single", "noisy", "double", "scene", "cubes")
 """Each a file in `PLACE`."""
 _SINGLE = "cube-single-*"
 """The tasks whose suite is the paper's seven predicates."""
@@ -41,7 +41,7 @@ def write() -> None:
 
 def tables(sweeps: Mapping[str, Sweep], records: Path = PLACE / "runs") -> dict[str, str]:
     """The tables by the name of their place in the page."""
-    asked = [sweeps[name] for name in ("single", "noisy", "values")]
+    asked = [sweeps[name] for name in ("single", "noisy", "values", "values-play")]
     return {
         "ablation": table([sweeps["ablation"]], records),
         "ablation_noisy": table([sweeps["ablation-noisy"]], records),
