@@ -28,7 +28,7 @@ KINDS = [
     ("crl", "her-task", "learned"),
     ("gcbc", "gs-semantic", "zero"),
     ("gcivl", "gs-uniform", "random"),
-    ("gcdl", "gs-direct", "learned", "relational"),
+    ("gcdl", "gs-direct", "learned", "focused"),
     ("chunkbc", "her-task", "zero", "relational"),
     ("crl", "her-full", "learned", "pooled"),
 ]

@@ -230,3 +230,45 @@ def test_an_actor_knows_only_the_object_in_question() -> None:
     everything = policy_of("with-others")
     told = everything.act(states, goals, "block0_pos")
     assert (told != everything.act(moved, goals, "block0_pos")).any()
+
+
+def test_a_focused_actor_sees_an_object_only_if_the_question_needs_it() -> None:
+    layout, policy = LAYOUTS["tabletop"], policy_of("focused")
+    states, goals, _ = (each.numpy() for each in draw(layout))
+    moved = states.copy()
+    blocks = [i for g in layout.groups if g.kind for i in g.indices]
+    moved[:, blocks] += 1.0
+
+    def sees_blocks(question: str) -> np.ndarray:
+        told, elsewhere = (policy.act(each, goals, question) for each in (states, moved))
+        return (told != elsewhere).any(-1)
+
+    assert sees_blocks("block0_pos").all()
+    assert not sees_blocks("eff_pos & eff_yaw").any()
+    opening = list(layout.group("gripper_opening").indices)
+    goals[:, opening] = states[:, opening] + 1.0
+    goals[0, opening] = states[0, opening]
+    touching = sees_blocks("eff_pos & gripper_opening")
+    assert not touching[0]  # the gripper is as asked for, and only the place is left
+    assert touching[1:].all()
+
+
+def test_the_nearest_object_is_shown_to_a_hand_that_must_touch_something() -> None:
+    layout = LAYOUTS["cube-3"]
+    conditioner = make(layout, Relations(others="focused"))
+    states, goals, _ = (each.numpy() for each in draw(layout))
+    mask = Query.parse("eff_pos & gripper_opening", layout).mask
+    raw = conditioner._frame.raw(states[0])
+    apart = [
+        raw[list(layout.group(f"block{i}_pos").indices)]
+        - raw[list(layout.group("eff_pos").indices)]
+        for i in range(3)
+    ]
+    nearest = int(np.argmin([np.linalg.norm(each) for each in apart]))
+    for cube in range(3):
+        moved = states[0].copy()
+        moved[list(layout.group(f"block{cube}_yaw").indices)] += 0.5
+        is_shown = (
+            conditioner(moved, goals[0], mask) != conditioner(states[0], goals[0], mask)
+        ).any()
+        assert is_shown == (cube == nearest)

@@ -14,7 +14,7 @@ from goalsets.relabel.arrivals import ArrivalLabels, Arrivals
 from goalsets.relabel.batch import Batch, BatchSpec
 from goalsets.relabel.direct import ANSWERED, FAR, UNDIRECTED
 from goalsets.relabel.goals import ACTOR_GOALS, RANDOM, VALUE_GOALS, GoalMixture
-from goalsets.relabel.queries import Blockwise, Full, QueryDistribution, Semantic
+from goalsets.relabel.queries import Blockwise, Full, QueryDistribution, Semantic, Task
 from goalsets.relabel.sampler import Generators, Sampler
 from goalsets.relabel.units import Rule
 from tests.relabel import arriving
@@ -249,29 +249,52 @@ def test_what_an_object_only_passed_by_is_no_goal() -> None:
     assert batch.facts[UNDIRECTED] >= (~direct).mean()
 
 
-def test_questions_about_the_robot_alone_have_a_window_of_their_own() -> None:
-    thing = dataclasses.replace(LAYOUT.groups[0], name="x0", kind="x*")
-    robot = Group("clock", (3,), "absolute", tolerance=0.1)  # it never rests
-    layout = StateLayout(4, [thing, robot], name="object")
+def with_a_hand() -> tuple[StateLayout, Arrivals, Trajectories]:
+    """A thing that is seen from a hand, which never rests, and a gripper that moves by turns."""
+    thing = dataclasses.replace(LAYOUT.groups[0], name="x0", kind="x*", relative_to="hand")
+    gripper = Group("gripper", (1,), "absolute", tolerance=0.1)
+    hand = Group("hand", (3,), "absolute", tolerance=0.1)
+    layout = StateLayout(4, [thing, gripper, hand], name="object", task="hand & gripper")
     data = make_data()
-    arrivals = Arrivals(Rule(layout, np.ones(4, np.float32)), data)
+    return layout, Arrivals(Rule(layout, np.ones(4, np.float32)), data), data
+
+
+def test_questions_about_the_place_of_a_hand_have_a_window_of_their_own() -> None:
+    layout, arrivals, data = with_a_hand()
 
     def asked(robot_window: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """How late the answers come, and which questions ask for the object."""
+        """How late the answers come, and which questions ask for the hand's place alone."""
         mixture = dataclasses.replace(DIRECT, window=20, robot_window=robot_window, horizon=20)
         spec = BatchSpec({"actor": mixture})
         sampler = Sampler(data, layout, Semantic(), spec, horizon=30, arrivals=arrivals)
         batch = sampler.sample(2_000, Generators.from_seed(4))
         rows, arrived = arrivals_of(sampler, batch, "actor")
-        late, objects = arrived - rows, batch.goals["actor"].masks[:, 0]
+        masks = batch.goals["actor"].masks
+        late, place = arrived - rows, masks[:, 3] & ~masks[:, :3].any(1)
         open_still = late > 0
-        return late[open_still], objects[open_still]
+        return late[open_still], place[open_still]
 
-    late, objects = asked(4)
-    assert late[~objects].max() <= 4 < late[objects].max() <= 20
-    same, same_objects = asked(None)
-    assert same[~same_objects].max() > 4
+    late, place = asked(4)
+    assert late[place].max() <= 4 < late[~place].max() <= 20
+    same, same_place = asked(None)
+    assert same[same_place].max() > 4
     # Such questions are nearer, not much rarer.
-    assert (~objects).mean() > 0.8 * (~same_objects).mean()
+    assert place.mean() > 0.8 * same_place.mean()
     with pytest.raises(GoalsetsError, match=r"at most the window of all questions \(5\), got 6"):
         dataclasses.replace(DIRECT, robot_window=6)
+
+
+def test_a_gripper_that_must_still_move_has_the_window_of_a_motion() -> None:
+    layout, arrivals, data = with_a_hand()
+    mixture = dataclasses.replace(DIRECT, window=20, robot_window=4, horizon=20)
+    spec = BatchSpec({"actor": mixture})
+    sampler = Sampler(data, layout, Task(), spec, horizon=30, arrivals=arrivals)
+    batch = sampler.sample(2_000, Generators.from_seed(4))
+    rows, arrived = arrivals_of(sampler, batch, "actor")
+    goals = batch.goals["actor"]
+    gripper = np.array(goals.masks)
+    gripper[:, 3] = False
+    holds = arrivals.arrival(rows_of(goals.references, data), gripper) <= rows
+    late = arrived - rows
+    assert 0 < late[holds & (late > 0)].max() <= 4 < late[~holds].max() <= 20
+    assert holds.mean() > 0.2  # the reference comes nearer if only the place is left

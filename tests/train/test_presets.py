@@ -97,7 +97,7 @@ def test_ones_own_choice_comes_last() -> None:
 def test_a_scheme_with_direct_hindsight_brings_it_to_every_preset() -> None:
     for preset in PRESETS:
         told = resolve(CLEAN, scheme="gs-direct", preset=preset)
-        assert (told.inputs, told.labels, told.direct) == ("relational", "arrival", 90)
+        assert (told.inputs, told.labels, told.direct) == ("focused", "arrival", 90)
         if preset == HOUR:
             continue  # it brings that to every scheme: see below
         plain = resolve(CLEAN, scheme="gs-semantic", preset=preset)

@@ -23,7 +23,17 @@ from goalsets.sweep import read_sweep
 from goalsets.sweep.grid import Job, Sweep
 
 PAGES = (Path("docs/direct.md"), Path("docs/report.md"))
-GRIDS = ("ablation", "ablation-noisy", "values", "values-play", "single", "noisy", "double", "scene", "cubes")
+GRIDS = (
+    "ablation",
+    "ablation-noisy",
+    "values",
+    "values-play",
+    "single",
+    "noisy",
+    "double",
+    "scene",
+    "cubes",
+)
 """Each a file in `PLACE`."""
 _SINGLE = "cube-single-*"
 """The tasks whose suite is the paper's seven predicates."""

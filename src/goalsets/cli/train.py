@@ -40,13 +40,13 @@ class Overrides:
     direct: OptionalCount = None
     """Draw only goals that the data reaches within this many steps, and that do not hold yet."""
     direct_robot: OptionalCount = None
-    """With --direct: the same, for questions about the robot alone."""
+    """With --direct: the same, for questions of which only the place of the hand is left."""
     linger: OptionalSize = None
     """With --direct: also draw goals for this many steps after the data reached them."""
     settled: OptionalSize = None
     """With --direct: a goal about an object must have held for this many steps."""
     inputs: str | None = None
-    """How the networks see a question: plain (as in the paper) or relational."""
+    """How the networks see a question: plain (as in the paper), relational or focused."""
     fill: Literal["learned", "zero", "random"] | None = None
     """What replaces the goal coordinates that a query leaves out."""
     clamp: Literal["environment", "standardised"] | None = None

@@ -8,7 +8,8 @@ from goalsets.condition.base import (
     GoalSetConditioner,
     TaskConditioner,
 )
-from goalsets.condition.relational import INPUTS, RelationalConditioner, Relations
+from goalsets.condition.relational import RelationalConditioner
+from goalsets.condition.relations import INPUTS, Relations
 
 __all__ = [
     "CONDITIONERS",

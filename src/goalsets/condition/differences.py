@@ -153,6 +153,11 @@ _TABLES = {
 _IDENTITY = np.array([1, 0, 0, 0], np.float32)
 
 
+def columns_of(groups: Sequence[Group]) -> NDArray[np.intp]:
+    """The coordinates of groups, one group after another."""
+    return np.array([index for group in groups for index in group.indices], np.intp)
+
+
 def take(values: Array, columns: NDArray[np.intp]) -> Array:
     """Coordinates of the last axis by index: `[n]`, or `[n, k]` for several objects."""
     if namespace(values) is not torch:

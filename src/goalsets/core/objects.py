@@ -51,6 +51,16 @@ def families(layout: StateLayout) -> tuple[Family, ...]:
     return tuple(_family([members[kind] for kind in kinds]) for kinds in alike.values())
 
 
+def beside_places(layout: StateLayout) -> tuple[Group, ...]:
+    """The groups of no object, except those that objects are relative to.
+
+    Objects are relative to the place of a hand. The other groups, such as the opening of a gripper,
+    often change only where a hand touches an object.
+    """
+    places = {group.relative_to for group in layout.groups}
+    return tuple(g for g in layout.groups if not g.kind and g.name not in places)
+
+
 def _family(kinds: list[dict[str, Group]]) -> Family:
     names = tuple(kinds[0])
     return Family(names, tuple(tuple(groups[name] for groups in kinds) for name in names))

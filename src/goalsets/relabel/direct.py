@@ -6,9 +6,9 @@ have served another purpose. A direct goal is not reached yet, and is reached wi
 steps. Reference and query are drawn again until the goal is direct. With a *linger*, goals are also
 used for some steps after the arrival, so that an actor learns what the data does then, such as
 releasing an object. Goals about objects may have to be *settled*: an object must have stayed there,
-because a place that it only passed was perhaps not intended. Questions about the robot alone may
-have a shorter window: a hand reaches any place quickly, so its earlier actions served something
-else.
+because a place that it only passed was perhaps not intended. Questions of which only the place of
+the robot's hand is left may have a shorter window: a hand reaches any place quickly, so its earlier
+actions served something else.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from goalsets.core.objects import beside_places
 from goalsets.relabel.arrivals import Arrivals
 from goalsets.relabel.goals import Generators, GoalMixture, Rows, StateSource
 from goalsets.relabel.queries import QueryDistribution
@@ -84,20 +85,21 @@ class DirectGoals:
         """
         first = self._sooner(mixture, rows, first)
         late = self._late(rows, first)
-        direct = self._is_direct(late, first, mixture)
+        direct = self._is_direct(rows, late, first, mixture)
         found, rejected = first.copy(), np.flatnonzero(~direct)
         for _ in range(ROUNDS):
             if len(rejected) == 0:
                 break
             others = self._draw(mixture, rows[rejected], ends[rejected], rng)
-            accepted = self._is_direct(self._late(rows[rejected], others), others, mixture)
+            left = rows[rejected]
+            accepted = self._is_direct(left, self._late(left, others), others, mixture)
             found.put(rejected, others, accepted)
             rejected = rejected[~accepted]
         if len(rejected) and self._groups.any():
             rejected = self._one_group(mixture, rows, ends, found, rejected, rng)
         return found, {
             ANSWERED: float((late <= 0).mean()),
-            FAR: float((late > self._windows(first, mixture)).mean()),
+            FAR: float((late > self._windows(rows, first, mixture)).mean()),
             UNDIRECTED: len(rejected) / len(rows),
         }
 
@@ -108,7 +110,7 @@ class DirectGoals:
         return self._sooner(mixture, rows, drawn)
 
     def _sooner(self, mixture: GoalMixture, rows: Rows, drawn: Drawn) -> Drawn:
-        """Bring the references of questions about the robot alone into their window.
+        """Bring the references of questions about the robot's place into their window.
 
         They were drawn for the window of all questions. To draw again until one is near enough
         would make such questions rarer than the distribution says.
@@ -116,21 +118,34 @@ class DirectGoals:
         if mixture.robot_window is None:
             return drawn
         share = mixture.robot_window / _window(mixture)
-        ahead = (drawn.steps > 0) & ~self._asks_for_objects(drawn.masks)
+        ahead = (drawn.steps > 0) & self._is_quick(rows, drawn)
         steps = np.where(ahead, np.ceil(drawn.steps * share).astype(np.int64), drawn.steps)
         return Drawn(np.where(ahead, rows + steps, drawn.rows), steps, drawn.masks)
 
-    def _is_direct(self, late: Rows, drawn: Drawn, mixture: GoalMixture) -> Flags:
+    def _is_direct(self, rows: Rows, late: Rows, drawn: Drawn, mixture: GoalMixture) -> Flags:
         """Whether goals are arrived at within their windows, and not yet; and have settled."""
-        soon = (late > -mixture.linger) & (late <= self._windows(drawn, mixture))
+        soon = (late > -mixture.linger) & (late <= self._windows(rows, drawn, mixture))
         return soon & self._has_settled(drawn, mixture)
 
-    def _windows(self, drawn: Drawn, mixture: GoalMixture) -> Rows | int:
+    def _windows(self, rows: Rows, drawn: Drawn, mixture: GoalMixture) -> Rows | int:
         """The steps within which each question must be answered."""
         if mixture.robot_window is None:
             return _window(mixture)
-        asked = self._asks_for_objects(drawn.masks)
-        return np.where(asked, _window(mixture), mixture.robot_window)
+        return np.where(self._is_quick(rows, drawn), mixture.robot_window, _window(mixture))
+
+    def _is_quick(self, rows: Rows, drawn: Drawn) -> Flags:
+        """Whether only the robot's place is left of questions: the rest has held since the rows.
+
+        A gripper that must close on an object first needs a whole motion, so such a question has
+        the window of all questions until the gripper is closed.
+        """
+        rest = drawn.masks & ~self._of_places
+        quick: Flags = ~self._asks_for_objects(drawn.masks)
+        open_still = np.flatnonzero(quick & np.any(rest, axis=-1))
+        if len(open_still):
+            arrived = self.arrivals.arrival(drawn.rows[open_still], rest[open_still])
+            quick[open_still] = arrived <= rows[open_still]
+        return quick
 
     def _late(self, rows: Rows, drawn: Drawn) -> Rows:
         """Steps to the arrivals: 0 or less if reached already, very many on other trajectories."""
@@ -153,7 +168,7 @@ class DirectGoals:
         held = self.arrivals.groups.take(goals, 0)
         late = goals[:, None] - held - rows[:, None]
         robots = mixture.robot_window or _window(mixture)
-        window = np.where(self._about_objects, _window(mixture), robots)
+        window = np.where(self._about_places, robots, _window(mixture))
         direct = (late > -mixture.linger) & (late <= window) & self._groups
         direct &= (held >= mixture.settled) | ~self._about_objects
         # The largest of random numbers chooses each direct group with equal probability.
@@ -173,6 +188,19 @@ class DirectGoals:
         """Whether queries `[B, D]` ask for an object, and not for the robot alone: `[B]`."""
         found: Flags = np.any(masks & self._of_objects, axis=-1)
         return found
+
+    @functools.cached_property
+    def _of_places(self) -> Flags:
+        """`bool[D]`: which coordinates are places of the robot."""
+        found: Flags = np.any(self.arrivals.rule.masks[self._about_places], axis=0)
+        return found
+
+    @functools.cached_property
+    def _about_places(self) -> Flags:
+        """`bool[G]`: which groups are places of the robot: objects are relative to them."""
+        layout = self.arrivals.rule.layout
+        others = {group.name for group in beside_places(layout)}
+        return np.array([not group.kind and group.name not in others for group in layout.groups])
 
     @functools.cached_property
     def _of_objects(self) -> Flags:

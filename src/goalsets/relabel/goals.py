@@ -67,7 +67,7 @@ class GoalMixture:
     """With a window, goals must be direct: not reached yet, and reached within this many steps (see
     `goalsets.relabel.direct`). None accepts any goal."""
     robot_window: int | None = None
-    """The window of questions about the robot alone; by default `window`."""
+    """The window of questions of which only the place of the hand is left; by default `window`."""
     linger: int = 0
     """With a window: for this many steps after the arrival, the goal is still used."""
     settled: int = 0

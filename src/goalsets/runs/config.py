@@ -69,8 +69,8 @@ class TrainConfig:
     """An actor's goals must be reached within this many steps (see `goalsets.relabel.direct`); None
     allows any future goal."""
     direct_robot: int | None = None
-    """With `direct`: the same for questions about the robot alone, which reaches any place quickly.
-    Groups with a `kind` are objects; all others are the robot."""
+    """With `direct`: the same for questions of which only the place of the hand is left, because a
+    hand reaches any place quickly. Places are the groups that others are `relative_to`."""
     linger: int = 0
     """With `direct`: for this many steps after its arrival, an actor still gets the goal. So it
     learns what the data does at the goal."""

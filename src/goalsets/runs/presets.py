@@ -144,7 +144,7 @@ def direct_hindsight(task: str, horizon: int | None = None) -> Fields:
         horizon: For a user's own data: about the number of steps of a motion.
     """
     motion = TASKS[task].motion if task in TASKS else horizon
-    fields: Fields = {"inputs": "relational", "labels": "arrival", "direct": motion}
+    fields: Fields = {"inputs": "focused", "labels": "arrival", "direct": motion}
     if _has_noisy_motions(task):
         # In noisy data, objects are moved by accident: a place that one only passes is not a goal.
         fields["settled"] = 4
