@@ -17,7 +17,7 @@ from goalsets.plan.parts import STILL, Flags, Floats, Part
 from goalsets.plan.planner import Planner
 from goalsets.plan.roads import Way
 from goalsets.plan.shaking import Shaking
-from goalsets.plan.turns import Heading, headings, nearer
+from goalsets.plan.turns import Heading, Turning, headings
 
 _NOTHING = np.zeros(0, np.float32)
 _PATIENCE = 2.0
@@ -65,6 +65,8 @@ class Following:
     """The routes to the goal, for a step on a road map."""
     place: Floats | None = None
     """The state on the road that is asked for."""
+    turning: Turning = field(default_factory=Turning)
+    """The turn of the object, if the current step asks for its heading."""
     nearest: float = np.inf
     """The smallest number of steps that were left on the road, …"""
     lingered: int = 0
@@ -125,7 +127,7 @@ class Follower:
             if following.place is None or following.waited % _LOOK == 0:
                 following.place = self._next_place(following, following.way, state)
             return following.place, mask
-        return nearer(self._headings, state, np.asarray(asked.reference), mask), mask
+        return following.turning.ask(self._headings, state, np.asarray(asked.reference), mask)
 
     def _next_place(self, following: Following, way: Way, state: Floats) -> Floats:
         """The place on the road to ask for; a detour if the robot does not come nearer."""
@@ -204,7 +206,8 @@ class Follower:
 
     @functools.cached_property
     def _headings(self) -> tuple[Heading, ...]:
-        return headings(self.planner.parts)
+        planner = self.planner
+        return headings(planner.parts, planner.moves, planner.early_turns)
 
     @functools.cached_property
     def _watched(self) -> tuple[NDArray[np.intp], Floats, list[Part]]:
@@ -249,6 +252,7 @@ class Follower:
         following.waited, following.held, following.before = 0, 0, None
         following.entered, following.looked = np.array(state, np.float32), _NOTHING
         following.way = following.place = None
+        following.turning = Turning()
         following.nearest, following.lingered = np.inf, 0
         step = following.step
         if step is not None:

@@ -48,7 +48,9 @@ class Moves:
 
 
 @dataclass(frozen=True)
-class _Event:
+class Event:
+    """Parts that change from one row to another."""
+
     first: int
     last: int
     parts: frozenset[int]
@@ -62,10 +64,10 @@ def record_moves(parts: Sequence[Part], observations: Floats, offsets: Rows) -> 
         observations: `[R, D]`.
         offsets: `[E + 1]`, the rows at which episodes begin.
     """
-    events: list[_Event] = []
+    events: list[Event] = []
     for place, part in enumerate(parts):
         if part.nature == "settling":
-            events += _settling(part, place, observations, offsets)
+            events += settling_moves(part, place, observations, offsets)
     events = [*_together(events), *_jumps(parts, observations, offsets)]
     events.sort(key=lambda event: (event.last, event.first))
     first = np.array([event.first for event in events], np.int64)
@@ -81,8 +83,8 @@ def record_moves(parts: Sequence[Part], observations: Floats, offsets: Rows) -> 
     return Moves(observations[first], observations[last], changed, steps)
 
 
-def _settling(part: Part, place: int, observations: Floats, offsets: Rows) -> Iterator[_Event]:
-    """Moves of a single part."""
+def settling_moves(part: Part, place: int, observations: Floats, offsets: Rows) -> Iterator[Event]:
+    """Moves of a single part, which has the number `place`."""
     points = part.embed(observations)
     moving = np.linalg.norm(np.diff(points, axis=0), axis=-1) > _STEP
     moving[offsets[1:-1] - 1] = False  # from one episode to the next
@@ -96,18 +98,18 @@ def _settling(part: Part, place: int, observations: Floats, offsets: Rows) -> It
         first, last = int(run[0]), int(run[-1]) + 1
         unfinished = last + _PAUSE > ends[np.searchsorted(offsets, first, side="right") - 1]
         if not unfinished and part.apart(observations[first], observations[last]) > _NET:
-            yield _Event(first, last, frozenset({place}))
+            yield Event(first, last, frozenset({place}))
 
 
-def _together(events: Sequence[_Event]) -> list[_Event]:
+def _together(events: Sequence[Event]) -> list[Event]:
     """Join moves that overlap for more than half of the shorter one."""
-    found: list[_Event] = []
+    found: list[Event] = []
     for event in sorted(events, key=lambda event: event.first):
         before = found[-1] if found else None
         if before is not None and not before.parts & event.parts:
             shared = min(before.last, event.last) - max(before.first, event.first)
             if shared > min(before.last - before.first, event.last - event.first) / 2:
-                found[-1] = _Event(
+                found[-1] = Event(
                     before.first, max(before.last, event.last), before.parts | event.parts
                 )
                 continue
@@ -115,7 +117,7 @@ def _together(events: Sequence[_Event]) -> list[_Event]:
     return found
 
 
-def _jumps(parts: Sequence[Part], observations: Floats, offsets: Rows) -> Iterator[_Event]:
+def _jumps(parts: Sequence[Part], observations: Floats, offsets: Rows) -> Iterator[Event]:
     """Steps in which switches change."""
     switches = [place for place, part in enumerate(parts) if part.nature == "switch"]
     if not switches:
@@ -130,4 +132,4 @@ def _jumps(parts: Sequence[Part], observations: Floats, offsets: Rows) -> Iterat
     jumped[offsets[1:-1] - 1] = False
     for row in np.flatnonzero(jumped.any(-1)):
         which = [switches[place] for place in np.flatnonzero(jumped[row])]
-        yield _Event(int(row), int(row) + 1, frozenset(which))
+        yield Event(int(row), int(row) + 1, frozenset(which))

@@ -22,6 +22,7 @@ from goalsets.plan.parts import Floats, Part, Rows, find_parts
 from goalsets.plan.roads import Roads, build_roads
 from goalsets.plan.search import Search
 from goalsets.plan.touch import robot_groups, telling_groups
+from goalsets.plan.turns import early_turns
 
 _FEWEST = 5
 """A part with fewer recorded moves than this is left out."""
@@ -58,6 +59,8 @@ class Planner:
     wait: int = 0
     """Steps for which a settling part is still asked for after it has arrived, for policies that
     have learned what to do then, such as to release it."""
+    early_turns: tuple[str, ...] = ()
+    """The headings that the data changes early in a move, by name: see `goalsets.plan.turns`."""
     _evidence: dict[tuple[str, ...], Evidence] = field(
         default_factory=dict[tuple[str, ...], Evidence], repr=False
     )
@@ -102,7 +105,16 @@ class Planner:
             if part.nature == "roaming" and part.groups[0].name in wanted
         )
         rows = rng.integers(0, len(observations), min(USUAL, len(observations)))
-        return cls(layout, movers, moves, observations[rows], maps, reach, observations.std(0))
+        return cls(
+            layout,
+            movers,
+            moves,
+            observations[rows],
+            maps,
+            reach,
+            observations.std(0),
+            early_turns=early_turns(movers, observations, offsets),
+        )
 
     def plan(
         self,

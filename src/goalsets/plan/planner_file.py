@@ -61,6 +61,7 @@ def write_planner(planner: Planner, path: str | Path) -> None:
         "reach": planner.reach,
         "wait": planner.wait,
         "data": planner.data,
+        "early_turns": list(planner.early_turns),
     }
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     before = path.with_name(f".{path.name}.{os.getpid()}")
@@ -140,6 +141,7 @@ def _planner(said: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Plann
         _deviations(arrays, layout),
         str(said.get("data", "")),
         wait=max(0, int(said.get("wait", 0))),
+        early_turns=tuple(layout.group(str(name)).name for name in said.get("early_turns", ())),
     )
 
 

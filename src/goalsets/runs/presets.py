@@ -148,7 +148,7 @@ def direct_hindsight(task: str, horizon: int | None = None) -> Fields:
     if _has_noisy_motions(task):
         # In noisy data, objects are moved by accident: a place that one only passes is not a goal.
         fields["settled"] = 4
-    elif task in TASKS and any(group.kind for group in TASKS[task].layout.groups):
+    if task in TASKS and any(group.kind for group in TASKS[task].layout.groups):
         fields["direct_robot"] = _robot_window(motion)
     return fields
 

@@ -26,7 +26,7 @@ _HOUR: tuple[tuple[str, dict[str, Any]], ...] = (
     ("cube-triple-play-*", {"linger": 20, **_ONE_WINDOW}),
     ("cube-quadruple-play-*", {"linger": 20, **_ONE_WINDOW}),
     # Without goals after the arrival, the hand does not let go of the first cube.
-    ("cube-double-noisy-*", {**_OBJECTS_SEEN, "linger": 20, "settings": {"discount": 0.97}}),
+    ("cube-double-noisy-*", {"linger": 20, **_ONE_WINDOW}),
     ("scene-play-*", _ONE_WINDOW),
     ("puzzle-*-play-*", {"steps": 8_000, "precision": "float32", **_ONE_WINDOW}),
     ("pointmaze-*-navigate-*", {"steps": 3_000, "horizon": 50, **_IN_A_MAZE}),
