@@ -134,3 +134,19 @@ def test_who_follows_a_plan_is_asked_for_pieces_until_the_heading_itself_holds()
         asked_for.append(float(np.rad2deg(np.arctan2(reference[3], reference[2]))))
         state = np.array([1, 2, *reference[2:]], np.float32)  # a policy that does what it is asked
     assert asked_for[:4] == pytest.approx([45, 90, 135, 170], abs=0.5)
+
+
+def test_an_object_that_lies_at_its_place_with_a_wrong_heading_is_turned_first() -> None:
+    layout = StateLayout(dim=4, groups=list(GROUPS), name="cube")
+    planner = Planner.learn(layout, *lifts(1.0))
+    turns, turning = headings(planner.parts, planner.moves, planner.early_turns), Turning()
+    state, goal = turned(0), turned(60)
+    state[:2] = goal[:2] = 3, 2
+    masks = [turning.ask(turns, state, goal, EVERYTHING)[1].tolist() for _ in range(60)]
+    assert masks[0] == [True] * 4
+    assert masks[-1] == [False, False, True, True]
+    there = turned(55)
+    there[:2] = 0, 2
+    placed, mask = turning.ask(turns, there, goal, EVERYTHING)
+    assert mask.all()
+    assert placed.tolist() == goal.tolist()

@@ -10,7 +10,11 @@ In some data a hand turns an object while it lifts it, and carries it on without
 places that the question does not name, in all directions, and the mean is to hover. So if the turn
 stalls, the policy is asked to lower the object to the nearest place where it has rested, and then
 for the heading again. The next lift turns it further. If a question also asks for a place, a large
-turn comes first and the place after it.
+early turn comes first and the place after it.
+
+An object may also lie at its place with another heading than it should. Few hands grasp an object
+to put it down where it was, so the policy leaves it there. The planner then asks for the heading
+alone, and for the place again when the heading holds.
 """
 
 from __future__ import annotations
@@ -41,6 +45,8 @@ _EARLY = 0.7
 """Turns are early if usually at least this share of a turn is made in the first half of a move."""
 _FEWEST = 20
 """So many turns must be seen to say so."""
+_PARKED = 35
+"""An object at its place whose turn stalls for this many steps is turned first, too."""
 _NOWHERE = np.zeros(0, np.float32)
 
 
@@ -179,22 +185,32 @@ class Turning:
     def _towards(
         self, heading: Heading, left: float, state: Floats, reference: Floats, mask: Flags
     ) -> tuple[Floats, Flags]:
-        found, asked = np.array(reference, np.float32), mask
+        found = np.array(reference, np.float32)
         piece = np.clip(heading.turn(state, reference), -_PIECE, _PIECE)
         found[heading.columns] = heading.ahead(state, piece)
-        self.first = self.first or left > _FIRST
+        self._note(left)
         asks_for_place = bool(mask[heading.place].any())
-        if not heading.early or (asks_for_place and not self.first):
-            return found, asked
+        if asks_for_place and not self.first:
+            parked = heading.away_from(reference[heading.place], state) <= 1.0
+            self.first = (heading.early and left > _FIRST) or (parked and self.stalled > _PARKED)
+        if asks_for_place and not self.first:
+            return found, mask
         asked = mask.copy()
         asked[heading.place] = False
-        self._look(heading, left, state)
+        if heading.early:
+            self._lower(heading, left, state)
         if self.lowering:
             found[heading.place], found[heading.columns] = self.rest, self.held
             asked[heading.place] = True
         return found, asked
 
-    def _look(self, heading: Heading, left: float, state: Floats) -> None:
+    def _note(self, left: float) -> None:
+        """Count the steps in which the turn has come no nearer."""
+        if left < self.least - _PROGRESS:
+            self.least, self.stalled = left, 0
+        self.stalled += 1
+
+    def _lower(self, heading: Heading, left: float, state: Floats) -> None:
         """Begin to lower the object if its turn stalls, and end when it is low enough."""
         if self.lowering:
             self.lowering -= 1
@@ -202,11 +218,7 @@ class Turning:
                 self.lowering = 0
             if not self.lowering:
                 self.least, self.stalled = left, 0
-            return
-        if left < self.least - _PROGRESS:
-            self.least, self.stalled = left, 0
-        self.stalled += 1
-        if self.stalled > _STALLED:
+        elif self.stalled > _STALLED:
             rest = heading.nearest_rest(state)
             if heading.away_from(rest, state) > _LOWERED:
                 self.lowering, self.rest = _LOWERING, rest
