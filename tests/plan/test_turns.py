@@ -63,7 +63,8 @@ def test_the_reference_itself_is_not_changed() -> None:
 def test_only_what_is_put_down_is_turned_in_pieces() -> None:
     roaming = Part(CUBE.name, CUBE.groups, CUBE.tolerances, "roaming")
     moves = Moves(*np.zeros((2, 0, 4), np.float32), np.zeros((0, 2), bool), np.zeros(0, np.float32))
-    assert headings([roaming], moves) == ()
+    exact = Part(CUBE.name, CUBE.groups, (0.4, 0.0), "settling")
+    assert headings([roaming, exact], moves) == ()
     assert len(headings([CUBE, roaming], moves)) == 1
 
 

@@ -148,7 +148,7 @@ def headings(parts: Sequence[Part], moves: Moves, early: Sequence[str] = ()) -> 
                 group.name in early and len(place) > 0 and len(rests) > 0,
             )
             for group, tolerance in zip(part.groups, part.tolerances, strict=True)
-            if group.metric == "angle"
+            if group.metric == "angle" and tolerance > 0
         ]
     return tuple(found)
 
