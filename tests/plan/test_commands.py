@@ -164,6 +164,8 @@ def test_sweeps_evaluate_both_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [is_planned(r) for r in run.evaluations()] == [False, True]
     # A run is recorded only with both.
     records = tmp_path / "records"
+    training.keep_records(tmp_path / "sweep", records, wanted=())
+    assert not records.exists()  # no grid asks for this run
     training.keep_records(tmp_path / "sweep", records)
     assert training.is_recorded(job, sweep, records)
     # A record that is only among the kept ones stays, also if the other kind is recorded anew.

@@ -96,8 +96,9 @@ def main(words: Sequence[str] | None = None) -> None:
         if name not in names:
             parser.error(f"there is no stage {name!r}; the stages are {', '.join(names)}")
     stages = [stage for stage in STAGES if not asked.stages or stage.name in asked.stages]
+    wanted = {job.name for s in STAGES for grid in s.grids for job in read_sweep(str(grid)).jobs()}
     for stage in stages:
-        keep_records(stage.runs, stage.records)
+        keep_records(stage.runs, stage.records, wanted)
     if not asked.records:
         print(overview(stages, asked.only), flush=True)
     if asked.list:

@@ -11,7 +11,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ def train_missing(file: Path, patterns: Sequence[str], runs: Path, records: Path
         names = [job.name for job in todo]
         command = [sys.executable, "-m", "goalsets", "sweep", str(file), "-o", str(runs), "--only"]
         ended = subprocess.run([*command, *names], check=False)
-        keep_records(runs, records)  # what was done before it failed, too
+        keep_records(runs, records, names)  # what was done before it failed, too
         if ended.returncode:
             raise SystemExit(ended.returncode)  # the sweep has said why
 
@@ -74,11 +74,19 @@ def suite_names(sweep: Sweep, config: TrainConfig, *, planned: bool = False) -> 
     }
 
 
-def keep_records(runs: Path, records: Path) -> None:
-    """Keep the records of all runs of a sweep's directory that have been evaluated."""
+def keep_records(runs: Path, records: Path, wanted: Container[str] | None = None) -> None:
+    """Keep the records of the runs of a sweep's directory that have been evaluated.
+
+    Args:
+        runs: The directory.
+        records: Where the records are kept.
+        wanted: The names of the runs to keep; by default all. Runs with settings of an earlier
+            grid may still lie in the directory, and no table shows them.
+    """
     for config in sorted((runs / "runs").glob(f"*/*/{CONFIG}")):
-        if (config.parent / EVALUATIONS).exists():
-            keep(config.parent, records / config.parent.relative_to(runs / "runs"))
+        name = config.parent.relative_to(runs / "runs")
+        if (config.parent / EVALUATIONS).exists() and (wanted is None or str(name) in wanted):
+            keep(config.parent, records / name)
 
 
 def keep(run: Path, place: Path) -> None:
