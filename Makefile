@@ -12,8 +12,8 @@ LEROBOT := $(VENV)/lerobot
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 PARALLEL := -n auto --maxprocesses 4 --no-loadscope-reorder
 
-# The extras of the quickstart. This is a variable because a comma would split the arguments of a call.
-BASE := .[train,sim]
+# The extras of the quickstart; play brings train and sim, and the README opens the playground next.
+BASE := .[play]
 
 # The number of steps of a target. The first two make the environment if it is missing.
 STEPS = 3
